@@ -1,0 +1,1 @@
+//! What the Shell: tower layers around the service.

@@ -1,0 +1,1 @@
+//! What the Shell: the match as a state machine.

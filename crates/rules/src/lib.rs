@@ -1,0 +1,1 @@
+//! What the Shell: boards, turns and outcomes.

@@ -1,0 +1,1 @@
+//! What the Shell: commitments, transcript hashes and receipts.

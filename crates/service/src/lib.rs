@@ -1,0 +1,1 @@
+//! What the Shell: one file per RPC service.

@@ -1,0 +1,1 @@
+//! What the Shell: the suite every store must pass.

@@ -1,0 +1,1 @@
+//! What the Shell: the single-node store.

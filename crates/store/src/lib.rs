@@ -1,0 +1,1 @@
+//! What the Shell: the store's traits and errors.

@@ -1,0 +1,1 @@
+//! What the Shell: the generated API and the error table.

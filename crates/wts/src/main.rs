@@ -1,0 +1,3 @@
+//! What the Shell: serve, demo, play and check.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! What the Shell: code generation, checks and test runs.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! What the Shell: fuzz targets, and their corpora replayed as tests.

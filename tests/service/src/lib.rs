@@ -1,0 +1,1 @@
+//! What the Shell: the service over real sockets.

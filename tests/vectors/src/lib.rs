@@ -1,0 +1,1 @@
+//! What the Shell: test vectors and their checker.
