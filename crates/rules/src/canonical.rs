@@ -1,0 +1,129 @@
+//! The canonical text of a position: what hashes and vectors are made of.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::fmt::{self, Write as _};
+use core::str::FromStr;
+
+use crate::{Cell, Piece, Position, Seat, Setup};
+
+/// Bytes that canonical text can have at most: 81 cells, 81 eggs of two letters with commas
+/// between, the longest status, two counts of two digits, and the blanks and colon between them.
+const TEXT_BYTES_MAX: usize = 81 + 1 + (81 * 3 - 1) + 1 + "sudden_death".len() + 1 + "81:81".len();
+
+/// Why a text is not the canonical text of a position.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CanonicalError {
+    /// Not four fields with one blank between, or longer than any canonical text.
+    Fields,
+    /// The board is not 81 of `.`, `b`, `w` and `e`.
+    Board,
+    /// The eggs are not the board's, each once, by name, joined by commas, or `-` for none.
+    Eggs,
+    /// The status or the counts are not those that follow from the board.
+    Outcome,
+}
+
+impl fmt::Display for CanonicalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Fields => "canonical text has four fields: board, eggs, status, counts",
+            Self::Board => "the board is not 81 characters of .bwe",
+            Self::Eggs => "the list of eggs does not fit the board",
+            Self::Outcome => "status or counts do not fit the board",
+        })
+    }
+}
+
+impl core::error::Error for CanonicalError {}
+
+/// The canonical text, without the line feed that ends its line.
+///
+/// ```
+/// use rules::Position;
+/// let text = Position::initial().to_string();
+/// assert_eq!(text, format!("{} - ongoing 0:0", ".".repeat(81)));
+/// assert_eq!(text.parse(), Ok(Position::initial()));
+/// ```
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for cell in Cell::all() {
+            f.write_char(match self.piece(cell) {
+                None => '.',
+                Some(Piece::Turtle(Seat::Black)) => 'b',
+                Some(Piece::Turtle(Seat::White)) => 'w',
+                Some(Piece::Egg) => 'e',
+            })?;
+        }
+        let mut separator = ' ';
+        for egg in self.eggs() {
+            write!(f, "{separator}{egg}")?;
+            separator = ',';
+        }
+        if self.eggs().is_empty() {
+            f.write_str(" -")?;
+        }
+        let outcome = self.outcome();
+        write!(f, " {} {}:{}", outcome.status, outcome.winning_turtles.black, outcome.winning_turtles.white)
+    }
+}
+
+impl Position {
+    /// The canonical text as a line, its line feed included: what transcript hashes cover.
+    #[must_use]
+    pub fn canonical_line(&self) -> String {
+        format!("{self}\n")
+    }
+}
+
+/// Reads canonical text (without the line feed), strictly: what is accepted is exactly what
+/// [`Display`](fmt::Display) writes.
+impl FromStr for Position {
+    type Err = CanonicalError;
+
+    fn from_str(text: &str) -> Result<Self, CanonicalError> {
+        if text.len() > TEXT_BYTES_MAX {
+            return Err(CanonicalError::Fields);
+        }
+        let mut fields = text.split(' ');
+        let (Some(board), Some(eggs), Some(_status), Some(_counts), None) =
+            (fields.next(), fields.next(), fields.next(), fields.next(), fields.next())
+        else {
+            return Err(CanonicalError::Fields);
+        };
+        let (mut setup, eggs_on_board) = parse_board(board)?;
+        if eggs != "-" {
+            for egg in eggs.split(',') {
+                setup.eggs.push(egg.parse().map_err(|_| CanonicalError::Eggs)?);
+            }
+        }
+        // The turtles come from one board, so that only an egg can be in the way of another piece.
+        let position = Self::from_setup(&setup).map_err(|_| CanonicalError::Eggs)?;
+        if position.egg_bits() != eggs_on_board {
+            return Err(CanonicalError::Eggs);
+        }
+        if position.to_string() != text {
+            return Err(CanonicalError::Outcome);
+        }
+        Ok(position)
+    }
+}
+
+/// The turtles of the board field, and its eggs as bits: their ages stand in the next field.
+fn parse_board(board: &str) -> Result<(Setup, u128), CanonicalError> {
+    if board.len() != Cell::COUNT {
+        return Err(CanonicalError::Board);
+    }
+    let mut setup = Setup::default();
+    let mut eggs = 0;
+    for (cell, piece) in Cell::all().zip(board.bytes()) {
+        match piece {
+            b'.' => {}
+            b'b' => setup.black.push(cell),
+            b'w' => setup.white.push(cell),
+            b'e' => eggs |= cell.bit(),
+            _ => return Err(CanonicalError::Board),
+        }
+    }
+    Ok((setup, eggs))
+}
