@@ -1,0 +1,115 @@
+//! How a match ended.
+
+use rules::{PerSeat, Seat};
+use sealing::{Digest, EndReason, Ending, MatchResult};
+
+use crate::command::RequestId;
+use crate::game::{Match, OpenTurn, Phase, SealFacts};
+use crate::time::Stamp;
+
+/// The end of a match.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finish {
+    /// Who won, if anyone.
+    pub result: MatchResult,
+    /// Why.
+    pub reason: EndReason,
+    /// When, by the stamps: of a flag, the deadline that passed.
+    pub at: Stamp,
+    /// The seals of the turn that never resolved, without what they hid.
+    pub unresolved: PerSeat<Option<SealFacts>>,
+    /// Who ended the match by a request, and its name.
+    pub by: Option<(Seat, RequestId)>,
+    /// h_end.
+    pub end_hash: Digest,
+}
+
+/// A result, its reason and its time, before h_end is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Verdict {
+    pub(crate) result: MatchResult,
+    pub(crate) reason: EndReason,
+    pub(crate) at: Stamp,
+}
+
+impl Verdict {
+    pub(crate) const fn win(winner: Seat, reason: EndReason, at: Stamp) -> Self {
+        Self { result: MatchResult::won_by(winner), reason, at }
+    }
+
+    /// What the clocks say at `now`: the earliest deadline that passed decides, deadlines are
+    /// inclusive, and both seats flag only together.
+    pub(crate) fn of_deadlines(game: &Match, now: Stamp) -> Option<Self> {
+        let passed = match &game.phase {
+            Phase::Finished(_) => return None,
+            Phase::Waiting { start_by, .. } => no_show(*start_by, now),
+            Phase::Open(open) => flag(open, now),
+        };
+        let idle = Self { result: MatchResult::Void, reason: EndReason::Idle, at: game.idle_by };
+        match passed {
+            Some(passed) if passed.at <= game.idle_by => Some(passed),
+            _ => (now > game.idle_by).then_some(idle),
+        }
+    }
+
+    /// Ends `game` with this verdict. What an unresolved seal hid is gone after it.
+    pub(crate) fn end(self, game: &Match, by: Option<(Seat, RequestId)>) -> Match {
+        let unresolved = match &game.phase {
+            Phase::Open(open) => open.seals.as_ref().map(|seal| seal.as_ref().map(|seal| seal.facts.clone())),
+            Phase::Waiting { .. } | Phase::Finished(_) => PerSeat::default(),
+        };
+        self.close(game, unresolved, by)
+    }
+
+    /// Ends `game` after its last turn has resolved: nothing is left unresolved.
+    pub(crate) fn end_resolved(self, game: &Match) -> Match {
+        self.close(game, PerSeat::default(), None)
+    }
+
+    fn close(
+        self,
+        game: &Match,
+        unresolved: PerSeat<Option<SealFacts>>,
+        by: Option<(Seat, RequestId)>,
+    ) -> Match {
+        let ending = Ending {
+            result: self.result,
+            reason: self.reason,
+            time_ms: self.at.as_ms(),
+            unresolved: unresolved.as_ref().map(|facts| facts.as_ref().map(|facts| facts.commitment)),
+        };
+        let finish = Finish {
+            result: self.result,
+            reason: self.reason,
+            at: self.at,
+            unresolved,
+            by,
+            end_hash: sealing::end_hash(&game.hash, &ending),
+        };
+        Match { phase: Phase::Finished(finish), ..game.clone() }
+    }
+}
+
+/// A match that not both have joined in time is aborted.
+fn no_show(start_by: Option<Stamp>, now: Stamp) -> Option<Verdict> {
+    let at = start_by.filter(|start_by| now > *start_by)?;
+    Some(Verdict { result: MatchResult::Aborted, reason: EndReason::NoShow, at })
+}
+
+/// Who has flagged in an open turn at `now`. A seat that has sealed cannot.
+fn flag(open: &OpenTurn, now: Stamp) -> Option<Verdict> {
+    let passed = PerSeat::from_fn(|seat| {
+        let deadline = open.deadlines[seat];
+        (open.seals[seat].is_none() && now > deadline).then_some(deadline)
+    });
+    let loser = match (passed.black, passed.white) {
+        (None, None) => return None,
+        (Some(black), Some(white)) if black == white => {
+            return Some(Verdict { result: MatchResult::Draw, reason: EndReason::BothFlagged, at: black });
+        }
+        (Some(black), Some(white)) if white < black => Seat::White,
+        (Some(_), _) => Seat::Black,
+        (None, Some(_)) => Seat::White,
+    };
+    Some(Verdict::win(loser.opponent(), EndReason::Flag, open.deadlines[loser]))
+}

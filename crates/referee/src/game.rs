@@ -1,0 +1,229 @@
+//! A match at rest: what is stored between two commands.
+
+use rules::{PerSeat, Position, Seat};
+use sealing::{Commitment, Digest, MatchId, Opening, Party, PlayerSignature, Receipt};
+
+use crate::apply::{Change, FollowUp};
+use crate::command::RequestId;
+use crate::ending::Finish;
+use crate::settings::{Settings, TimeControl};
+use crate::time::{Now, Stamp};
+
+/// The public side of a seal: what its receipt says and what a repetition is compared with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SealFacts {
+    /// What binds the seat to its choice.
+    pub commitment: Commitment,
+    /// When it was sealed.
+    pub sealed: Stamp,
+    /// The request that sealed it.
+    pub request_id: RequestId,
+    /// The key that its receipt names; empty while the service has none.
+    pub key_id: String,
+    /// The player's own signature over the commitment.
+    pub signature: Option<PlayerSignature>,
+}
+
+/// A seat's choice in an open turn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seal {
+    /// The public side.
+    pub facts: SealFacts,
+    /// The secret side; none in commit-reveal before the reveal. Debug shows nothing of it.
+    pub opening: Option<Opening>,
+}
+
+/// A turn that waits for seals.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpenTurn {
+    /// Its number, from 1.
+    pub turn: u32,
+    /// When it opened.
+    pub opened: Stamp,
+    /// The last moment at which each seat may seal, inclusive.
+    pub deadlines: PerSeat<Stamp>,
+    /// What is in so far.
+    pub seals: PerSeat<Option<Seal>>,
+}
+
+/// Where a match stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// Not both players are there.
+    Waiting {
+        /// Who is.
+        joined: PerSeat<bool>,
+        /// The last moment to join, inclusive, where the settings set one.
+        start_by: Option<Stamp>,
+    },
+    /// A turn waits for seals.
+    Open(OpenTurn),
+    /// It is over.
+    Finished(Finish),
+}
+
+/// A match without its history. Together with the resolved turns it is all there is to know.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Match {
+    /// Its id.
+    pub id: MatchId,
+    /// What the players agreed on.
+    pub settings: Settings,
+    /// Who plays.
+    pub parties: PerSeat<Party>,
+    /// When it was created.
+    pub created: Stamp,
+    /// When turn 1 opened.
+    pub started: Option<Stamp>,
+    /// The shard's outage sum that all deadlines below are written under, ms.
+    pub outage_ms: u64,
+    /// The last moment without a change, inclusive; after it a live match is void.
+    pub idle_by: Stamp,
+    /// Turns resolved so far.
+    pub resolved: u32,
+    /// The board after them.
+    pub position: Position,
+    /// h_0 before the first turn, then h of the last resolved one.
+    pub hash: Digest,
+    /// What each seat has on its clock for the turn that opens next, ms.
+    pub clock_ms: PerSeat<u64>,
+    /// Where it stands.
+    pub phase: Phase,
+}
+
+/// What a match is made from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewMatch {
+    /// Its id.
+    pub id: MatchId,
+    /// What the players agreed on, validated.
+    pub settings: Settings,
+    /// Who plays; two different players.
+    pub parties: PerSeat<Party>,
+}
+
+impl Match {
+    /// The match at its beginning: it waits for both players.
+    #[must_use]
+    pub fn create(new: NewMatch, now: Now) -> Change {
+        let hash = sealing::match_hash(new.id, &new.settings.fields(), new.parties.as_ref());
+        let idle_by = now.stamp.plus_ms(new.settings.idle_ms);
+        let start_by = new.settings.start_ms.map(|start_ms| now.stamp.plus_ms(start_ms));
+        let clock_ms = match new.settings.time {
+            TimeControl::PerTurn { turn_ms } => turn_ms,
+            TimeControl::Bank { initial_ms, .. } => initial_ms,
+        };
+        let next = Self {
+            id: new.id,
+            settings: new.settings,
+            parties: new.parties,
+            created: now.stamp,
+            started: None,
+            outage_ms: now.outage_ms,
+            idle_by,
+            resolved: 0,
+            position: Position::initial(),
+            hash,
+            clock_ms: PerSeat { black: clock_ms, white: clock_ms },
+            phase: Phase::Waiting { joined: PerSeat::default(), start_by },
+        };
+        Change { next, not_after: None, events: Vec::new(), follow_ups: FollowUp::index_both() }
+    }
+
+    /// The seat of this player (`players/{player}`), if he has one.
+    #[must_use]
+    pub fn seat_of(&self, player: &str) -> Option<Seat> {
+        Seat::BOTH.into_iter().find(|seat| self.parties[*seat].player == player)
+    }
+
+    /// The turn that waits for seals, if one does.
+    #[must_use]
+    pub const fn open_turn(&self) -> Option<&OpenTurn> {
+        match &self.phase {
+            Phase::Open(open) => Some(open),
+            Phase::Waiting { .. } | Phase::Finished(_) => None,
+        }
+    }
+
+    /// How it ended, if it has.
+    #[must_use]
+    pub const fn finish(&self) -> Option<&Finish> {
+        match &self.phase {
+            Phase::Finished(finish) => Some(finish),
+            Phase::Waiting { .. } | Phase::Open(_) => None,
+        }
+    }
+
+    /// The first deadline that can still pass, inclusive. None only once the match is finished.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Stamp> {
+        match &self.phase {
+            Phase::Finished(_) => None,
+            Phase::Waiting { start_by, .. } => start_by.iter().copied().chain([self.idle_by]).min(),
+            Phase::Open(open) => Seat::BOTH
+                .into_iter()
+                .filter(|seat| open.seals[*seat].is_none())
+                .map(|seat| open.deadlines[seat])
+                .chain([self.idle_by])
+                .min(),
+        }
+    }
+
+    /// The first moment at which a tick changes the match. None only once it is finished.
+    #[must_use]
+    pub fn due(&self) -> Option<Stamp> {
+        self.deadline().map(|deadline| deadline.plus_ms(1))
+    }
+
+    /// The same match with its deadlines under a later outage sum.
+    #[must_use]
+    pub fn under_outage(&self, outage_ms: u64) -> Self {
+        let shift_ms = outage_ms.saturating_sub(self.outage_ms);
+        let mut moved = self.clone();
+        if shift_ms > 0 {
+            moved.outage_ms = outage_ms;
+            moved.idle_by = moved.idle_by.plus_ms(shift_ms);
+            match &mut moved.phase {
+                Phase::Waiting { start_by, .. } => *start_by = start_by.map(|by| by.plus_ms(shift_ms)),
+                Phase::Open(open) => {
+                    open.deadlines = open.deadlines.map(|deadline| deadline.plus_ms(shift_ms));
+                }
+                Phase::Finished(_) => {}
+            }
+        }
+        moved
+    }
+
+    /// The receipt for a seal of `seat` in `turn`.
+    #[must_use]
+    pub fn receipt(&self, seat: Seat, turn: u32, facts: &SealFacts) -> Receipt {
+        Receipt {
+            match_id: self.id,
+            turn,
+            seat,
+            commitment: facts.commitment,
+            sealed_ms: facts.sealed.as_ms(),
+            key_id: facts.key_id.clone(),
+        }
+    }
+
+    /// The next turn, opened at `now` with both clocks running.
+    pub(crate) fn next_turn(&self, now: Stamp) -> OpenTurn {
+        OpenTurn {
+            turn: self.resolved + 1,
+            opened: now,
+            deadlines: self.clock_ms.map(|clock_ms| now.plus_ms(clock_ms)),
+            seals: PerSeat::default(),
+        }
+    }
+
+    /// What a seat that seals at `now` has on its clock for the turn after, ms.
+    pub(crate) fn clock_after_seal_ms(&self, deadline: Stamp, now: Stamp) -> u64 {
+        match self.settings.time {
+            TimeControl::PerTurn { turn_ms } => turn_ms,
+            TimeControl::Bank { increment_ms, .. } => {
+                deadline.ms_since(now).saturating_add(increment_ms).min(Settings::BANK_MAX_MS)
+            }
+        }
+    }
+}
