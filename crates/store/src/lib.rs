@@ -1,1 +1,50 @@
-//! What the Shell: the store's traits and errors.
+//! The store, in terms of the domain: what a back end must promise, whatever it is made of.
+//!
+//! A match changes by one [`MatchStore::commit`] at a time, a compare-and-set on its [`Version`]; the
+//! loser of a race gets the winner's head and tries again. Everything else follows from that one step:
+//! exactly-once resolution, many nodes, retries, the clock against the last move. There is no lock and
+//! no leader. Invariants of this crate:
+//!
+//! - It knows no back end and nothing of the API.
+//! - The store's clock alone decides: no caller's clock is ever compared with a deadline.
+//! - Nothing derived from a commit is seen before the commit is as durable as the store promises.
+
+mod clock;
+mod invite;
+mod match_store;
+mod player;
+mod request;
+mod version;
+
+pub use clock::{Clock, ScriptedClock, SystemClock};
+pub use invite::{Closing, Invite, InviteEnd, InviteId, InviteStore};
+pub use match_store::{Commit, CommitOutcome, Due, Hints, HintsLost, Loaded, MatchStore, Stored};
+pub use player::{Indexed, PageKey, PlayerStore};
+pub use request::{RequestKey, RequestRecord, RequestStore};
+pub use version::{Shard, Version};
+
+use thiserror::Error;
+
+/// Why a store could not answer. None of them changed anything that the caller was told of.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum StoreError {
+    /// The store cannot be reached or cannot make a write durable. The call may be repeated.
+    #[error("the store is unavailable: {0}")]
+    Unavailable(String),
+    /// The store holds as much as it may.
+    #[error("the store is full: at most {limit} {what}")]
+    Full {
+        /// The bound.
+        limit: usize,
+        /// What there are too many of.
+        what: &'static str,
+    },
+    /// There is no such object, or its retention has passed.
+    #[error("not found")]
+    NotFound,
+}
+
+/// Everything a node needs of its store.
+pub trait Store: MatchStore + InviteStore + PlayerStore + RequestStore {}
+
+impl<S: MatchStore + InviteStore + PlayerStore + RequestStore> Store for S {}
