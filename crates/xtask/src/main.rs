@@ -1,3 +1,70 @@
-//! What the Shell: code generation, checks and test runs.
+//! What the Shell: code generation, checks and test runs, as `cargo xtask <task>`.
+//!
+//! Everything a developer or a CI machine runs is a task here, so that it is the same on both. A task
+//! starts from the workspace root, whatever the current directory is.
 
-fn main() {}
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a developer's terminal is what these tasks report to"
+)]
+
+mod bench;
+mod process;
+mod test;
+mod tidy;
+mod tool;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Development tasks of What the Shell")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Set up what the tests need and run every stage; stop at the first that fails
+    Test {
+        /// Add the long runs: more property cases, fuzzing, benches
+        #[arg(long)]
+        full: bool,
+    },
+    /// Check layers, file sizes, names, paths and test binaries
+    Tidy,
+    /// Run the benches
+    Bench {
+        /// Run this one only
+        #[arg(long, value_name = "NAME")]
+        only: Option<String>,
+        /// Print one JSON object a line: name, value, unit, floor, ratio, conditions
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> anyhow::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::env::set_current_dir(&root).with_context(|| format!("cannot enter {}", root.display()))?;
+    match task {
+        Task::Test { full } => test::run(full),
+        Task::Tidy => tidy::run(),
+        Task::Bench { only, json } => bench::run(only.as_deref(), json),
+    }
+}

@@ -1,0 +1,166 @@
+//! `cargo xtask test`: every stage, in order, until one fails.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+
+use crate::process::{self, Closing};
+use crate::{bench, tidy, tool};
+
+/// One step of a test run.
+struct Stage {
+    name: &'static str,
+    /// What a failure of this stage means.
+    why: &'static str,
+    work: Work,
+}
+
+enum Work {
+    /// A cargo command line, and variables for it.
+    Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
+    /// cargo-deny, wherever it is installed.
+    Deny(&'static [&'static str]),
+    /// A task of this program.
+    Own(fn() -> anyhow::Result<()>),
+}
+
+/// What every change has to pass; what is quick comes first.
+const STAGES: &[Stage] = &[
+    Stage { name: "set up", why: "the tests lack a tool", work: Work::Own(tool::set_up) },
+    Stage {
+        name: "format",
+        why: "run `cargo fmt --all`",
+        work: Work::Cargo(&["fmt", "--all", "--check"], &[]),
+    },
+    Stage { name: "tidy", why: "a layer or a habit is broken", work: Work::Own(tidy::check) },
+    Stage {
+        name: "deny",
+        why: "a licence, a library or a source that deny.toml refuses",
+        work: Work::Deny(&["check", "--hide-inclusion-graph", "licenses", "bans", "sources"]),
+    },
+    Stage {
+        name: "clippy",
+        why: "a lint, or a call that clippy.toml bans",
+        work: Work::Cargo(
+            &["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"],
+            &[],
+        ),
+    },
+    // The binaries come first because tests of the process start them. All targets at once: the features
+    // are then those of the test stage, which rebuilds nothing.
+    Stage {
+        name: "build",
+        why: "it does not compile",
+        work: Work::Cargo(&["build", "--workspace", "--all-targets", "--locked"], &[]),
+    },
+    Stage {
+        name: "test",
+        why: "a promise is broken",
+        work: Work::Cargo(&["test", "--workspace", "--locked"], &[]),
+    },
+    Stage {
+        name: "doc",
+        why: "a link in the documentation leads nowhere",
+        work: Work::Cargo(
+            &["doc", "--workspace", "--no-deps", "--locked"],
+            &[("RUSTDOCFLAGS", "-D warnings")],
+        ),
+    },
+];
+
+/// What `--full` adds: the same promises, tried for longer.
+const LONG_STAGES: &[Stage] = &[
+    Stage {
+        name: "properties",
+        why: "a property fails for a rare case; the case is written beside the test",
+        work: Work::Cargo(&["test", "--workspace", "--locked"], &[("PROPTEST_CASES", "4096")]),
+    },
+    Stage { name: "benches", why: "a bench does not run", work: Work::Own(|| bench::run(None, false)) },
+];
+
+/// Runs the stages, the long ones too if `full`, and prints what each took.
+///
+/// # Errors
+/// The first stage that fails; later ones do not run.
+pub(crate) fn run(full: bool) -> anyhow::Result<()> {
+    let begin = Instant::now();
+    let mut record = Record::default();
+    let long = if full { LONG_STAGES } else { &[] };
+    for stage in STAGES.iter().chain(long) {
+        println!("== {}", stage.name);
+        let stage_begin = Instant::now();
+        let result = perform(&stage.work);
+        let failed = result.is_err();
+        record.seconds.push((stage.name, stage_begin.elapsed()));
+        match result {
+            Ok(closings) => record.closings.extend(closings),
+            Err(error) => println!("{error:#}"),
+        }
+        if failed {
+            print!("\n{}", record.summary());
+            bail!("stage `{}` failed: {}", stage.name, stage.why);
+        }
+    }
+    print!("\n{}", record.summary());
+    let stages = record.seconds.len();
+    println!("all {stages} stages passed in {:.1} s", begin.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn perform(work: &Work) -> anyhow::Result<Vec<Closing>> {
+    match work {
+        Work::Cargo(arguments, variables) => {
+            process::run_tests(process::cargo().args(*arguments).envs(variables.iter().copied()))
+        }
+        Work::Deny(arguments) => process::run_tests(Command::new(tool::deny()?).args(*arguments)),
+        Work::Own(task) => task().map(|()| Vec::new()),
+    }
+}
+
+/// What a run has to report at its end.
+#[derive(Default)]
+struct Record {
+    seconds: Vec<(&'static str, Duration)>,
+    closings: Vec<Closing>,
+}
+
+impl Record {
+    /// The runners' closing lines, their sum, and the seconds of each stage.
+    fn summary(&self) -> String {
+        let mut text = String::new();
+        // A suite without tests would only hide those that have some.
+        for closing in self.closings.iter().filter(|closing| closing.passed() > 0) {
+            text += &format!("{:<44} {}\n", closing.suite, closing.line);
+        }
+        let passed: u64 = self.closings.iter().map(Closing::passed).sum();
+        text += &format!("{passed} tests passed\n\nstage          seconds\n");
+        for (name, duration) in &self.seconds {
+            text += &format!("{name:<14} {:>7.1}\n", duration.as_secs_f64());
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_has_every_stage_and_every_closing_line() {
+        let closing = |suite: &str, line: &str| Closing { suite: suite.to_owned(), line: line.to_owned() };
+        let record = Record {
+            seconds: vec![("clippy", Duration::from_millis(12_340)), ("test", Duration::from_secs(5))],
+            closings: vec![
+                closing("rules: tests/rules.rs", "test result: ok. 7 passed; 0 failed"),
+                closing("xtask: src/main.rs", "test result: ok. 5 passed; 0 failed"),
+                closing("doc tests of wire", "test result: ok. 0 passed; 0 failed"),
+            ],
+        };
+        let summary = record.summary();
+        assert!(summary.contains("rules: tests/rules.rs                        test result: ok. 7 passed"));
+        assert!(summary.contains("12 tests passed\n"));
+        assert!(summary.contains("clippy            12.3\ntest               5.0\n"));
+        assert!(!summary.contains("doc tests of wire"));
+    }
+}

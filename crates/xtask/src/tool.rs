@@ -1,0 +1,97 @@
+//! Tools that the tests need beside cargo: found, or installed once.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, bail};
+
+use crate::process;
+
+/// The cargo-deny that `deny.toml` is written for; any patch release of its minor version will do.
+const DENY_VERSION: &str = "0.20.2";
+
+/// Makes sure that rustfmt, clippy and cargo-deny can be called.
+///
+/// # Errors
+/// Something is missing and cannot be installed; the error says by which command to install it.
+pub(crate) fn set_up() -> anyhow::Result<()> {
+    for (component, subcommand) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
+        if !answers(process::cargo().args([subcommand, "--version"])) {
+            process::run(Command::new("rustup").args(["component", "add", component])).with_context(
+                || format!("`cargo {subcommand}` is missing; install the toolchain's {component} component"),
+            )?;
+        }
+    }
+    println!("using {}", deny()?.display());
+    Ok(())
+}
+
+/// The path of a cargo-deny that understands `deny.toml`, installed first if there is none.
+///
+/// # Errors
+/// It is missing and cannot be installed.
+pub(crate) fn deny() -> anyhow::Result<PathBuf> {
+    // Beside cargo's own caches and not in `target`: it outlives a clean and serves every clone. Not in
+    // cargo's `bin`: there it would replace a version that the developer chose.
+    let root = cargo_home()?.join("wts-tools");
+    let ours = root.join("bin").join("cargo-deny");
+    for candidate in [PathBuf::from("cargo-deny"), ours.clone()] {
+        if deny_fits(&candidate) {
+            return Ok(candidate);
+        }
+    }
+    // Unoptimised it builds in a quarter of the time, and still checks this tree within two seconds.
+    process::run(
+        process::cargo()
+            .args(["install", "--locked", "--debug", "--force", "--root"])
+            .arg(&root)
+            .arg(format!("cargo-deny@{DENY_VERSION}"))
+            .env("CARGO_PROFILE_DEV_DEBUG", "0"),
+    )?;
+    if !deny_fits(&ours) {
+        bail!("{} does not run after its installation; remove it and try again", ours.display());
+    }
+    Ok(ours)
+}
+
+fn deny_fits(program: &PathBuf) -> bool {
+    let Ok(output) = Command::new(program).arg("--version").stdin(Stdio::null()).output() else {
+        return false;
+    };
+    let version = String::from_utf8_lossy(&output.stdout);
+    output.status.success() && same_minor(version.trim(), DENY_VERSION)
+}
+
+/// Whether `cargo-deny 0.20.7` and `0.20.2` agree in all but the patch number.
+fn same_minor(found: &str, wanted: &str) -> bool {
+    let minor = |version: &str| version.rsplit_once('.').map(|(minor, _patch)| minor.to_owned());
+    found.rsplit(' ').next().is_some_and(|found| minor(found).is_some() && minor(found) == minor(wanted))
+}
+
+fn answers(command: &mut Command) -> bool {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+fn cargo_home() -> anyhow::Result<PathBuf> {
+    match std::env::var_os("CARGO_HOME") {
+        Some(home) => Ok(PathBuf::from(home)),
+        None => Ok(std::env::home_dir().context("neither CARGO_HOME nor HOME is set")?.join(".cargo")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_minor;
+
+    #[test]
+    fn only_a_patch_release_may_differ() {
+        assert!(same_minor("cargo-deny 0.20.7", "0.20.2"));
+        assert!(!same_minor("cargo-deny 0.19.2", "0.20.2"));
+        assert!(!same_minor("", "0.20.2"));
+    }
+}
