@@ -1,0 +1,10 @@
+//! What the rules promise, through their public surface.
+
+mod boards;
+mod cells;
+mod model;
+mod plain;
+mod symmetry;
+mod text;
+mod turns;
+mod vector_files;
