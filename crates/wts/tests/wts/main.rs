@@ -1,0 +1,3 @@
+//! The commands of the `wts` binary, run as processes.
+
+mod vectors;
