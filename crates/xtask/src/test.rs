@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use cargo_metadata::MetadataCommand;
 
 use crate::process::{self, Closing};
 use crate::{bench, tidy, tool};
@@ -21,6 +22,8 @@ enum Work {
     Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
     /// cargo-deny, wherever it is installed.
     Deny(&'static [&'static str]),
+    /// The binary that the build stage made.
+    Wts(&'static [&'static str]),
     /// A task of this program.
     Own(fn() -> anyhow::Result<()>),
 }
@@ -60,6 +63,18 @@ const STAGES: &[Stage] = &[
         work: Work::Cargo(&["test", "--workspace", "--locked"], &[]),
     },
     Stage {
+        name: "vectors",
+        why: "this build disagrees with a test vector",
+        work: Work::Wts(&[
+            "vectors",
+            "check",
+            "tests/vectors/examples.jsonl",
+            "tests/vectors/random.jsonl",
+            "tests/vectors/games.jsonl",
+            "tests/vectors/bad.jsonl",
+        ]),
+    },
+    Stage {
         name: "doc",
         why: "a link in the documentation leads nowhere",
         work: Work::Cargo(
@@ -94,7 +109,7 @@ pub(crate) fn run(full: bool) -> anyhow::Result<()> {
         let failed = result.is_err();
         record.seconds.push((stage.name, stage_begin.elapsed()));
         match result {
-            Ok(closings) => record.closings.extend(closings),
+            Ok(closings) => record.add(stage.name, closings),
             Err(error) => println!("{error:#}"),
         }
         if failed {
@@ -114,6 +129,10 @@ fn perform(work: &Work) -> anyhow::Result<Vec<Closing>> {
             process::run_tests(process::cargo().args(*arguments).envs(variables.iter().copied()))
         }
         Work::Deny(arguments) => process::run_tests(Command::new(tool::deny()?).args(*arguments)),
+        Work::Wts(arguments) => {
+            let target = MetadataCommand::new().no_deps().exec()?.target_directory;
+            process::run_tests(Command::new(target.join("debug").join("wts")).args(*arguments))
+        }
         Work::Own(task) => task().map(|()| Vec::new()),
     }
 }
@@ -126,6 +145,16 @@ struct Record {
 }
 
 impl Record {
+    /// Keeps the closing lines of a stage; where cargo names no suite, the stage is the suite.
+    fn add(&mut self, stage: &str, closings: Vec<Closing>) {
+        for mut closing in closings {
+            if closing.suite.is_empty() {
+                stage.clone_into(&mut closing.suite);
+            }
+            self.closings.push(closing);
+        }
+    }
+
     /// The runners' closing lines, their sum, and the seconds of each stage.
     fn summary(&self) -> String {
         let mut text = String::new();
