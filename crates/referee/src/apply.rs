@@ -1,7 +1,7 @@
 //! What a command does to a match: the table of transitions.
 
 use rules::{PerSeat, Seat};
-use sealing::{EndReason, TurnFacts};
+use sealing::{EndReason, MatchResult, TurnFacts};
 
 use crate::command::{Answer, Command, Refusal, RequestId, SealCommand, SealedMove};
 use crate::ending::{Finish, Verdict};
@@ -95,13 +95,19 @@ impl Match {
             (Phase::Waiting { joined, start_by }, Command::Join { seat }) => {
                 self.join(*joined, *start_by, *seat, now)
             }
-            (Phase::Waiting { .. }, Command::Seal(_) | Command::Resign { .. }) => {
-                refused(Refusal::MatchNotStarted)
+            (Phase::Waiting { .. }, Command::Seal(_)) => refused(Refusal::MatchNotStarted),
+            (Phase::Waiting { .. }, Command::Resign { seat, request_id }) => {
+                let reason = EndReason::Resignation;
+                let verdict = Verdict { result: MatchResult::Aborted, reason, at: now };
+                self.end_by(verdict, *seat, request_id)
             }
 
             (Phase::Open(_) | Phase::Finished(_), Command::Join { .. }) => unchanged(Answer::Done),
             (Phase::Open(open), Command::Seal(seal)) => self.seal(open, seal, now),
-            (Phase::Open(_), Command::Resign { seat, request_id }) => self.resign(*seat, request_id, now),
+            (Phase::Open(_), Command::Resign { seat, request_id }) => {
+                let verdict = Verdict::win(seat.opponent(), EndReason::Resignation, now);
+                self.end_by(verdict, *seat, request_id)
+            }
 
             (Phase::Finished(finish), Command::Seal(seal)) => self.seal_after_end(finish, seal),
             (Phase::Finished(finish), Command::Resign { seat, request_id }) => {
@@ -257,8 +263,8 @@ impl Match {
         })
     }
 
-    fn resign(&self, seat: Seat, request_id: &RequestId, now: Stamp) -> Transition {
-        let verdict = Verdict::win(seat.opponent(), EndReason::Resignation, now);
+    /// Ends the match because a seat asked for it.
+    fn end_by(&self, verdict: Verdict, seat: Seat, request_id: &RequestId) -> Transition {
         let next = verdict.end(self, Some((seat, request_id.clone())));
         changed(finished(next, self.deadline()), Answer::Done)
     }

@@ -82,7 +82,7 @@ pub enum Command {
     },
     /// A seat seals its choice. Final: there is no withdrawal.
     Seal(SealCommand),
-    /// A seat gives up.
+    /// A seat gives up. Before turn 1 the match is aborted, then the opponent wins.
     Resign {
         /// Who gives up.
         seat: Seat,

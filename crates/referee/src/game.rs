@@ -71,6 +71,8 @@ pub struct Match {
     pub settings: Settings,
     /// Who plays.
     pub parties: PerSeat<Party>,
+    /// The finished match that this one is a rematch of.
+    pub rematch_of: Option<MatchId>,
     /// When it was created.
     pub created: Stamp,
     /// When turn 1 opened.
@@ -100,6 +102,8 @@ pub struct NewMatch {
     pub settings: Settings,
     /// Who plays; two different players.
     pub parties: PerSeat<Party>,
+    /// The finished match that this one is a rematch of.
+    pub rematch_of: Option<MatchId>,
 }
 
 impl Match {
@@ -117,6 +121,7 @@ impl Match {
             id: new.id,
             settings: new.settings,
             parties: new.parties,
+            rematch_of: new.rematch_of,
             created: now.stamp,
             started: None,
             outage_ms: now.outage_ms,

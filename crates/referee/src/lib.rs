@@ -19,6 +19,7 @@
 //!     id: MatchId::from_bytes([7; 16]),
 //!     settings: Settings::default(),
 //!     parties: PerSeat { black: party("players/ann"), white: party("players/bob") },
+//!     rematch_of: None,
 //! };
 //! let waiting = Match::create(new, Now::at_ms(1_000)).next;
 //! let one = waiting.apply(&Command::Join { seat: Seat::Black }, Now::at_ms(2_000)).change.unwrap().next;

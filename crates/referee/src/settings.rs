@@ -184,22 +184,24 @@ impl Settings {
     /// The time for a turn where none is named, ms.
     pub const TURN_DEFAULT_MS: u64 = 30 * SECOND_MS;
     /// The least on a bank clock, ms.
-    pub const BANK_MIN_MS: u64 = 10 * SECOND_MS;
+    pub const BANK_MIN_MS: u64 = SECOND_MS;
     /// The most on a bank clock, ms, increments included.
     pub const BANK_MAX_MS: u64 = 14 * DAY_MS;
     /// The most increment a turn, ms.
     pub const INCREMENT_MAX_MS: u64 = DAY_MS;
-    /// The least time to join, ms: a phone must wake up.
-    pub const START_MIN_MS: u64 = 5 * SECOND_MS;
-    /// The most time to join, ms.
+    /// The least time to join, ms.
+    pub const START_MIN_MS: u64 = SECOND_MS;
+    /// The most time to join, ms: a match that takes longer to begin is an invite.
     pub const START_MAX_MS: u64 = DAY_MS;
-    /// The most turns: the design's default is also the bound on a match's stored history.
-    pub const TURN_LIMIT_MAX: u32 = 500;
+    /// The most turns: it bounds a match's stored history to about a megabyte.
+    pub const TURN_LIMIT_MAX: u32 = 2_000;
     /// The turn limit where none is named.
     pub const TURN_LIMIT_DEFAULT: u32 = 500;
-    /// The least idle limit, ms: a day, so that a player who sleeps loses nothing.
-    pub const IDLE_MIN_MS: u64 = DAY_MS;
-    /// The most, and the default, ms. Longer than the longest turn.
+    /// The least idle limit, ms: below an hour a pause would end a match.
+    pub const IDLE_MIN_MS: u64 = 60 * 60 * SECOND_MS;
+    /// The most idle limit, ms: a year.
+    pub const IDLE_MAX_MS: u64 = 365 * DAY_MS;
+    /// The idle limit where none is named, ms.
     pub const IDLE_DEFAULT_MS: u64 = 30 * DAY_MS;
 
     /// Checks every range, and that this referee can run such a match.
@@ -233,7 +235,7 @@ impl Settings {
             return Err(unsupported("bot", "it is set by CreateBotMatch only; leave it unset"));
         }
         in_range("turn_limit", u64::from(self.turn_limit), 1, u64::from(Self::TURN_LIMIT_MAX), "turns")?;
-        in_range("idle_limit", self.idle_ms, Self::IDLE_MIN_MS, Self::IDLE_DEFAULT_MS, "ms")
+        in_range("idle_limit", self.idle_ms, Self::IDLE_MIN_MS, Self::IDLE_MAX_MS, "ms")
     }
 
     /// The settings as h_0 sees them.
