@@ -110,13 +110,13 @@ impl Match {
     /// The match at its beginning: it waits for both players.
     #[must_use]
     pub fn create(new: NewMatch, now: Now) -> Change {
-        let hash = sealing::match_hash(new.id, &new.settings.fields(), new.parties.as_ref());
         let idle_by = now.stamp.plus_ms(new.settings.idle_ms);
         let start_by = new.settings.start_ms.map(|start_ms| now.stamp.plus_ms(start_ms));
         let clock_ms = match new.settings.time {
             TimeControl::PerTurn { turn_ms } => turn_ms,
             TimeControl::Bank { initial_ms, .. } => initial_ms,
         };
+        let hash = sealing::match_hash(new.id, &new.settings.fields(), new.parties.as_ref());
         let next = Self {
             id: new.id,
             settings: new.settings,
@@ -133,6 +133,12 @@ impl Match {
             phase: Phase::Waiting { joined: PerSeat::default(), start_by },
         };
         Change { next, not_after: None, events: Vec::new(), follow_ups: FollowUp::index_both() }
+    }
+
+    /// h_0: what the chain of turn hashes begins with.
+    #[must_use]
+    pub fn first_hash(&self) -> Digest {
+        sealing::match_hash(self.id, &self.settings.fields(), self.parties.as_ref())
     }
 
     /// The seat of this player (`players/{player}`), if he has one.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use referee::{RequestId, Settings, Stamp};
 use rules::Seat;
-use sealing::MatchId;
+use sealing::{MatchId, PublicKey};
 
 use crate::StoreError;
 
@@ -33,6 +33,8 @@ pub struct Closing {
     pub by: String,
     /// The request that did.
     pub request_id: RequestId,
+    /// The key of whoever accepted, for the match.
+    pub public_key: Option<PublicKey>,
 }
 
 /// An invite.
