@@ -13,6 +13,7 @@ mod row;
 mod turns;
 
 pub use file::{FAILURES_MAX, Failure, LINE_BYTES_MAX, Summary, check_file};
+pub use games::game_turns;
 pub use mismatch::Mismatch;
 
 use row::Row;
