@@ -183,24 +183,24 @@ impl Settings {
     pub const TURN_MAX_MS: u64 = 14 * DAY_MS;
     /// The time for a turn where none is named, ms.
     pub const TURN_DEFAULT_MS: u64 = 30 * SECOND_MS;
-    /// The least on a bank clock, ms.
-    pub const BANK_MIN_MS: u64 = SECOND_MS;
+    /// The least on a bank clock, ms: below it the network decides.
+    pub const BANK_MIN_MS: u64 = 10 * SECOND_MS;
     /// The most on a bank clock, ms, increments included.
     pub const BANK_MAX_MS: u64 = 14 * DAY_MS;
     /// The most increment a turn, ms.
     pub const INCREMENT_MAX_MS: u64 = DAY_MS;
-    /// The least time to join, ms.
-    pub const START_MIN_MS: u64 = SECOND_MS;
+    /// The least time to join, ms: a phone must wake up.
+    pub const START_MIN_MS: u64 = 5 * SECOND_MS;
     /// The most time to join, ms: a match that takes longer to begin is an invite.
     pub const START_MAX_MS: u64 = DAY_MS;
-    /// The most turns: it bounds a match's stored history to about a megabyte.
-    pub const TURN_LIMIT_MAX: u32 = 2_000;
+    /// The most turns: it bounds a match's stored history.
+    pub const TURN_LIMIT_MAX: u32 = 500;
     /// The turn limit where none is named.
     pub const TURN_LIMIT_DEFAULT: u32 = 500;
-    /// The least idle limit, ms: below an hour a pause would end a match.
-    pub const IDLE_MIN_MS: u64 = 60 * 60 * SECOND_MS;
-    /// The most idle limit, ms: a year.
-    pub const IDLE_MAX_MS: u64 = 365 * DAY_MS;
+    /// The least idle limit, ms: a day, so that a player who sleeps loses nothing.
+    pub const IDLE_MIN_MS: u64 = DAY_MS;
+    /// The most idle limit, ms: longer than the longest turn.
+    pub const IDLE_MAX_MS: u64 = 30 * DAY_MS;
     /// The idle limit where none is named, ms.
     pub const IDLE_DEFAULT_MS: u64 = 30 * DAY_MS;
 
