@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod generate;
 mod process;
 mod test;
 mod tidy;
@@ -38,6 +39,8 @@ enum Task {
     },
     /// Check layers, file sizes, names, paths and test binaries
     Tidy,
+    /// Write the generated code that belongs to proto/
+    Generate,
     /// Run the benches
     Bench {
         /// Run this one only
@@ -65,6 +68,7 @@ fn run(task: Task) -> anyhow::Result<()> {
     match task {
         Task::Test { full } => test::run(full),
         Task::Tidy => tidy::run(),
+        Task::Generate => generate::run(false),
         Task::Bench { only, json } => bench::run(only.as_deref(), json),
     }
 }

@@ -7,7 +7,7 @@ use anyhow::bail;
 use cargo_metadata::MetadataCommand;
 
 use crate::process::{self, Closing};
-use crate::{bench, tidy, tool};
+use crate::{bench, generate, tidy, tool};
 
 /// One step of a test run.
 struct Stage {
@@ -37,6 +37,11 @@ const STAGES: &[Stage] = &[
         work: Work::Cargo(&["fmt", "--all", "--check"], &[]),
     },
     Stage { name: "tidy", why: "a layer or a habit is broken", work: Work::Own(tidy::check) },
+    Stage {
+        name: "generate",
+        why: "run `cargo xtask generate` and commit what it writes",
+        work: Work::Own(|| generate::run(true)),
+    },
     Stage {
         name: "deny",
         why: "a licence, a library or a source that deny.toml refuses",

@@ -14,6 +14,8 @@ use cargo_metadata::{Metadata, MetadataCommand, TargetKind};
 
 use sources::Source;
 
+use crate::generate;
+
 /// Something that breaks a rule.
 #[derive(Debug, PartialEq, Eq)]
 struct Finding {
@@ -31,12 +33,13 @@ impl fmt::Display for Finding {
     }
 }
 
-/// All checks.
+/// All checks: what is written by hand, then whether the generated code is what `proto/` says.
 ///
 /// # Errors
 /// There are findings, or the data cannot be read.
 pub(crate) fn run() -> anyhow::Result<()> {
-    check()
+    check()?;
+    generate::run(true)
 }
 
 /// The checks of what is written by hand.
