@@ -1,0 +1,78 @@
+//! What holds for every step of every match, whatever the command.
+
+use referee::{Change, Command, Event, FollowUp, Match, Now, Phase, Stamp, Transition};
+
+/// Checks a step against every law.
+#[track_caller]
+pub(crate) fn keeps(before: &Match, command: &Command, now: Now, step: &Transition) {
+    let tick = before.apply(&Command::Tick, now);
+    if step.answer.is_err() {
+        assert_eq!(step.change, tick.change, "a refused command changes nothing but what time has changed");
+    }
+    if tick.change.is_some() {
+        assert_eq!(step.change, tick.change, "a deadline that has passed decides before any command");
+    }
+    if let Some(change) = &step.change {
+        moves_on(before, change);
+        holds_until_the_first_deadline(before, now, change, tick.change.is_some());
+        let again = change.next.apply(command, now);
+        assert_eq!(again.change, None, "the same command again changes nothing");
+        if tick.change.is_none() && change.turn().is_none() {
+            assert_eq!(again.answer, step.answer, "the same command again has the same answer");
+        }
+        is_due_when_time_changes_it(&change.next, now);
+    }
+    is_due_when_time_changes_it(before, now);
+}
+
+/// Only one turn resolves at a time, and nothing that is settled changes.
+fn moves_on(before: &Match, change: &Change) {
+    let next = &change.next;
+    assert_ne!(before, next, "a change changes something");
+    assert!(before.finish().is_none(), "a finished match never changes");
+    let resolved = change.events.iter().filter(|event| matches!(event, Event::TurnResolved(_))).count();
+    assert!(resolved <= 1, "at most one turn resolves in a change");
+    assert_eq!(next.resolved, before.resolved + resolved as u32);
+    match change.turn() {
+        Some(record) => assert_eq!((record.turn, record.hash), (next.resolved, next.hash)),
+        None => assert_eq!((next.hash, &next.position), (before.hash, &before.position)),
+    }
+    if let Phase::Open(open) = &next.phase {
+        assert_eq!(open.turn, next.resolved + 1, "the open turn follows the last resolved one");
+    }
+    assert_eq!(
+        (next.id, &next.settings, &next.parties, next.created),
+        (before.id, &before.settings, &before.parties, before.created)
+    );
+    let ends = change.events.last() == Some(&Event::Finished);
+    assert_eq!(ends, next.finish().is_some(), "the end is told");
+    let follow_ups = if ends { FollowUp::index_both() } else { Vec::new() };
+    assert_eq!(change.follow_ups, follow_ups, "the end is shown in both players' lists");
+}
+
+/// What a player does counts only if it is stored before the first deadline that it beat; what time
+/// does counts whenever it is stored.
+fn holds_until_the_first_deadline(before: &Match, now: Now, change: &Change, by_time: bool) {
+    let first = before.under_outage(now.outage_ms).deadline();
+    assert_eq!(change.not_after, if by_time { None } else { first });
+    assert!(change.not_after.is_none_or(|not_after| now.stamp <= not_after));
+}
+
+/// A live match has a due time: a tick there changes it, however late it comes and always alike; a
+/// tick before does not.
+fn is_due_when_time_changes_it(game: &Match, now: Now) {
+    let moved = game.under_outage(now.outage_ms);
+    let Some(due) = moved.due() else {
+        assert!(game.finish().is_some(), "a live match has a due time");
+        assert_eq!(moved.deadline(), None);
+        return;
+    };
+    assert!(game.finish().is_none(), "a finished match is never due");
+    let tick_at = |stamp: Stamp| moved.apply(&Command::Tick, Now { stamp, outage_ms: now.outage_ms }).change;
+    let early = Stamp::from_ms(due.as_ms() - 1);
+    assert_eq!(tick_at(early), None, "a deadline is inclusive");
+    let prompt = tick_at(due);
+    assert!(prompt.is_some(), "a tick at the due time changes the match");
+    assert_eq!(tick_at(due.plus_ms(1)), prompt, "a late tick comes to the same");
+    assert_eq!(tick_at(due.plus_ms(u64::from(u32::MAX))), prompt, "a very late tick comes to the same");
+}

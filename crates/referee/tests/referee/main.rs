@@ -1,0 +1,14 @@
+//! What a match promises, whatever its code looks like: a test plays commands and reads answers.
+
+mod endings;
+mod flag;
+mod history;
+mod law;
+mod outage;
+mod properties;
+mod script;
+mod seals;
+mod secrecy;
+mod settings;
+mod table;
+mod waiting;

@@ -1,0 +1,261 @@
+//! Matches played from a text: one command a line, `<time> <command> -> <what comes of it>`.
+//!
+//! Times are milliseconds after the creation of the match. The commands:
+//!
+//! - `join SEAT`, `resign SEAT as REQUEST`, `tick`
+//! - `seal SEAT CELL as REQUEST`, then any of `in TURN` (else the turn that is open), `salt N`,
+//!   `knowing hN | other` (the previous h), `signed N`, `committed` (the commitment alone)
+//! - `play CELL/CELL ...`: turns in which both seats seal at that moment, black first
+//! - `outage MS`: from here on the shard has been out for that much longer
+//!
+//! What comes of it: `done`, `receipt SEAT TURN at TIME` or `refused REASON`; then, if the match
+//! changed, what happened, or `changed` if nothing did that others hear of. A line without an arrow
+//! says only that the command is not refused. Every step also keeps the laws of [`crate::law`], and
+//! every match played leaves a transcript that verifies.
+
+use std::collections::BTreeMap;
+
+use referee::{
+    Answer, Change, Command, Event, Match, NewMatch, Now, OpenTurn, Phase, Refusal, RequestId, SealCommand,
+    SealedMove, Settings, Stamp, TurnRecord,
+};
+use rules::{Cell, PerSeat, Seat};
+use sealing::{Commitment, Digest, MatchId, Opening, Party, PlayerSignature, Receipt, Salt};
+
+use crate::{history, law};
+
+/// When every match of these tests is created, ms since the Unix epoch.
+pub(crate) const CREATED_MS: u64 = 1_700_000_000_000;
+
+/// A match and what the shell keeps beside it.
+#[derive(Clone, Debug)]
+pub(crate) struct Played {
+    pub(crate) game: Match,
+    pub(crate) turns: Vec<TurnRecord>,
+    pub(crate) outage_ms: u64,
+    receipts: BTreeMap<(Seat, u32, String), Receipt>,
+}
+
+/// Plays a script from the creation on and compares every line that says what comes of it.
+#[track_caller]
+pub(crate) fn check(settings: Settings, script: &str) -> Played {
+    let mut played = Played::new(settings);
+    let lines = script.lines().map(str::trim).filter(|line| !line.is_empty());
+    let (mut expected, mut actual) = (Vec::new(), Vec::new());
+    for line in lines {
+        let (command, outcome) = match line.split_once("->") {
+            Some((command, outcome)) => (command.trim(), Some(outcome.trim())),
+            None => (line, None),
+        };
+        let came = played.line(command);
+        if outcome.is_none() {
+            assert!(!came.starts_with("refused"), "{command} -> {came}");
+        }
+        expected.push(format!("{command} -> {}", outcome.unwrap_or(&came)));
+        actual.push(format!("{command} -> {came}"));
+    }
+    assert_eq!(actual, expected, "\nthe script came to:\n{}", actual.join("\n"));
+    history::verify(&played.game, &played.turns);
+    played
+}
+
+/// Two players who have both joined by 2000, so that turn 1 is open from then on.
+#[track_caller]
+pub(crate) fn check_started(settings: Settings, script: &str) -> Played {
+    check(settings, &format!("1000 join black\n2000 join white\n{script}"))
+}
+
+/// The moment this long after the creation.
+pub(crate) fn at(ms: u64) -> Stamp {
+    Stamp::from_ms(CREATED_MS + ms)
+}
+
+pub(crate) fn digest(byte: u8) -> Digest {
+    Digest::from_bytes([byte; 32])
+}
+
+pub(crate) fn opening(cell: Cell, salt: u8) -> Opening {
+    Opening { cell, salt: Salt::from_bytes([salt; 32]) }
+}
+
+pub(crate) fn new_match(settings: Settings) -> NewMatch {
+    let party = |player: &str| Party { player: player.to_owned(), public_key: None };
+    NewMatch {
+        id: MatchId::from_bytes([7; 16]),
+        settings,
+        parties: PerSeat { black: party("players/ann"), white: party("players/bob") },
+        rematch_of: None,
+    }
+}
+
+impl Played {
+    pub(crate) fn new(settings: Settings) -> Self {
+        let created = Match::create(new_match(settings), Now { stamp: at(0), outage_ms: 0 });
+        Self { game: created.next, turns: Vec::new(), outage_ms: 0, receipts: BTreeMap::new() }
+    }
+
+    pub(crate) fn now(&self, ms: u64) -> Now {
+        Now { stamp: at(ms), outage_ms: self.outage_ms }
+    }
+
+    /// Applies a command as the shell does: keeps the change, and answers a late seal from the history.
+    pub(crate) fn apply(&mut self, command: &Command, now: Now) -> (Option<Change>, Result<Answer, Refusal>) {
+        let transition = self.game.apply(command, now);
+        law::keeps(&self.game, command, now, &transition);
+        if let Some(change) = &transition.change {
+            self.game = change.next.clone();
+            self.turns.extend(change.turn().cloned());
+        }
+        let answer = match (transition.answer, command) {
+            (Err(Refusal::TurnClosed { turn }), Command::Seal(seal)) => self.late_seal(turn, seal),
+            (answer, _) => answer,
+        };
+        if let (Ok(Answer::Sealed(receipt)), Command::Seal(seal)) = (&answer, command) {
+            let request = (seal.seat, seal.turn, seal.request_id.as_str().to_owned());
+            let first = self.receipts.entry(request).or_insert_with(|| receipt.clone());
+            assert_eq!(first, receipt, "the same request has the same receipt");
+        }
+        (transition.change, answer)
+    }
+
+    /// Lets time pass. Whether that changed the match.
+    pub(crate) fn tick(&mut self, now: Now) -> bool {
+        let (change, answer) = self.apply(&Command::Tick, now);
+        assert_eq!(answer, Ok(Answer::Done));
+        change.is_some()
+    }
+
+    fn late_seal(&self, turn: u32, seal: &SealCommand) -> Result<Answer, Refusal> {
+        let index = turn as usize - 1;
+        let previous = self.hash_before(turn);
+        self.turns[index].repeat(&self.game, &previous, seal).map(Answer::Sealed)
+    }
+
+    /// The h that turn `turn` stands on.
+    pub(crate) fn hash_before(&self, turn: u32) -> Digest {
+        match turn {
+            0 | 1 => self.game.first_hash(),
+            _ => self.turns[turn as usize - 2].hash,
+        }
+    }
+
+    fn line(&mut self, line: &str) -> String {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let now_ms: u64 = words[0].parse().expect("a line begins with its time");
+        match words[1] {
+            "outage" => {
+                self.outage_ms += words[2].parse::<u64>().expect("an outage has a length");
+                "done".to_owned()
+            }
+            "play" => {
+                let mut came = String::new();
+                for cells in &words[2..] {
+                    let (black, white) = cells.split_once('/').expect("a turn is CELL/CELL");
+                    let turn = self.game.resolved + 1;
+                    self.line(&format!("{now_ms} seal black {black} as b{turn}"));
+                    came = self.line(&format!("{now_ms} seal white {white} as w{turn}"));
+                }
+                came
+            }
+            _ => {
+                let command = self.command(&words[1..]);
+                let (change, answer) = self.apply(&command, self.now(now_ms));
+                outcome(change.as_ref(), &answer)
+            }
+        }
+    }
+
+    /// Reads a command; see the module for its words.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        match words {
+            ["join", seat] => Command::Join { seat: self::seat(seat) },
+            ["resign", seat, "as", request] => {
+                Command::Resign { seat: self::seat(seat), request_id: request_id(request) }
+            }
+            ["tick"] => Command::Tick,
+            ["seal", seat, cell, "as", request, more @ ..] => {
+                self.seal(self::seat(seat), cell.parse().expect("a cell"), request, more)
+            }
+            _ => panic!("no such command: {words:?}"),
+        }
+    }
+
+    fn seal(&self, seat: Seat, cell: Cell, request: &str, more: &[&str]) -> Command {
+        let mut seal = SealCommand {
+            seat,
+            turn: self.game.resolved + 1,
+            sealed: SealedMove::Opening(opening(cell, 1)),
+            previous: None,
+            signature: None,
+            key_id: "key-1".to_owned(),
+            request_id: request_id(request),
+        };
+        let mut words = more.iter();
+        while let Some(word) = words.next() {
+            if *word == "committed" {
+                seal.sealed = SealedMove::Commitment(Commitment::from_bytes([cell.number(); 32]));
+                continue;
+            }
+            let value = words.next().expect("a value");
+            let byte = || value.parse::<u8>().expect("a number");
+            match *word {
+                "in" => seal.turn = value.parse().expect("a turn"),
+                "salt" => seal.sealed = SealedMove::Opening(opening(cell, byte())),
+                "signed" => seal.signature = Some(PlayerSignature::from_bytes([byte(); 64])),
+                "knowing" => {
+                    seal.previous = Some(match value.strip_prefix('h') {
+                        Some(turn) => self.hash_before(turn.parse::<u32>().expect("a turn") + 1),
+                        None => digest(0xee),
+                    });
+                }
+                _ => panic!("no such word: {word}"),
+            }
+        }
+        Command::Seal(seal)
+    }
+}
+
+fn seat(word: &str) -> Seat {
+    Seat::BOTH.into_iter().find(|seat| seat.to_string() == word).expect("black or white")
+}
+
+pub(crate) fn request_id(text: &str) -> RequestId {
+    RequestId::new(text).expect("a request id")
+}
+
+fn outcome(change: Option<&Change>, answer: &Result<Answer, Refusal>) -> String {
+    let mut parts = vec![match answer {
+        Ok(Answer::Done) => "done".to_owned(),
+        Ok(Answer::Sealed(receipt)) => {
+            format!("receipt {} {} at {}", receipt.seat, receipt.turn, since_creation(receipt.sealed_ms))
+        }
+        Err(refusal) => format!("refused {refusal:?}"),
+    }];
+    if let Some(change) = change {
+        parts.extend(change.events.iter().map(|event| happened(event, &change.next)));
+        if change.events.is_empty() {
+            parts.push("changed".to_owned());
+        }
+    }
+    parts.join("; ")
+}
+
+fn happened(event: &Event, next: &Match) -> String {
+    match (event, &next.phase) {
+        (Event::TurnResolved(record), _) => format!("resolved {}", record.turn),
+        (Event::TurnOpened { turn }, Phase::Open(open)) => format!("turn {turn} until {}", until(open)),
+        (Event::Finished, Phase::Finished(finish)) => {
+            format!("ends {:?} {:?} at {}", finish.result, finish.reason, since_creation(finish.at.as_ms()))
+        }
+        (event, phase) => panic!("{event:?} does not fit {phase:?}"),
+    }
+}
+
+fn until(open: &OpenTurn) -> String {
+    let PerSeat { black, white } = open.deadlines.map(|deadline| since_creation(deadline.as_ms()));
+    if black == white { black.to_string() } else { format!("{black}/{white}") }
+}
+
+fn since_creation(ms: u64) -> u64 {
+    ms - CREATED_MS
+}
