@@ -19,12 +19,14 @@ const REASON_PREFIX: &str = "ERROR_REASON_";
 /// The metadata key by which gRPC's own retries learn how long to wait, ms.
 pub const METADATA_RETRY_PUSHBACK: &str = "grpc-retry-pushback-ms";
 
-/// The most violations an error lists: details travel in trailers, and clients refuse more than 8 KiB of
-/// them.
-const VIOLATIONS_MAX: usize = 8;
+/// The most fields an error lists: details travel in trailers, and clients refuse more than 8 KiB of them.
+const VIOLATIONS_MAX: usize = 6;
+
+/// The most metadata an error carries, for the same reason.
+const METADATA_MAX: usize = 4;
 
 /// The most bytes of a text in an error, for the same reason.
-const TEXT_BYTES_MAX: usize = 400;
+const TEXT_BYTES_MAX: usize = 200;
 
 /// One row of the error table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -270,7 +272,7 @@ impl ApiError {
         self
     }
 
-    /// Adds a field that is at fault; more than 8 are dropped.
+    /// Adds a field that is at fault; more than 6 are dropped.
     #[must_use]
     pub fn and_field(mut self, field: &str, description: &str) -> Self {
         if self.0.fields.len() < VIOLATIONS_MAX {
@@ -279,10 +281,10 @@ impl ApiError {
         self
     }
 
-    /// Adds a fact for programs. Public, and never dependent on a sealed cell.
+    /// Adds a fact for programs; more than 4 are dropped. Public, and never dependent on a sealed cell.
     #[must_use]
     pub fn with_metadata(mut self, key: &str, value: &str) -> Self {
-        if self.0.metadata.len() < VIOLATIONS_MAX || self.0.metadata.contains_key(key) {
+        if self.0.metadata.len() < METADATA_MAX || self.0.metadata.contains_key(key) {
             self.0.metadata.insert(bounded(key), bounded(value));
         }
         self

@@ -1097,7 +1097,7 @@ pub enum MatchResult {
     WhiteWins = 2,
     /// Nobody won.
     Draw = 3,
-    /// Ended before its first turn opened; counts for nothing.
+    /// Ended before its first turn was open; counts for nothing.
     Aborted = 4,
     /// Ended by the service, not by play; counts for nothing.
     Void = 5,
@@ -1144,7 +1144,7 @@ pub enum EndReason {
     FullBoard = 3,
     /// `MatchSettings.turn_limit` turns were played: draw.
     TurnLimit = 4,
-    /// The loser resigned.
+    /// The loser resigned. Before the first turn: a player gave up, and the match was aborted.
     Resignation = 5,
     /// Both agreed on a draw.
     AgreedDraw = 6,
@@ -1948,8 +1948,7 @@ pub struct WatchMatchRequest {
     #[prost(string, tag = "2")]
     pub player: ::prost::alloc::string::String,
     /// The last turn the client has; 0: none, every turn follows. Unset: start at the match's last
-    /// resolved turn, without the turns before it. Later than that turn: HISTORY_REGRESSED if the hash or
-    /// the receipt proves it, else FIELD_INVALID.
+    /// resolved turn, without the turns before it. Later than that turn: HISTORY_REGRESSED.
     #[prost(uint32, optional, tag = "3")]
     pub after_turn: ::core::option::Option<u32>,
     /// Optional: the hash after `after_turn` as the client knows it, 32 bytes: h_t, or h_0 for turn 0. If
@@ -2381,8 +2380,7 @@ pub mod match_service_client {
                 .insert(GrpcMethod::new("whattheshell.v1.MatchService", "WatchMatch"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Gives up: the opponent wins. Before the first turn there is nothing to give up:
-        /// MATCH_NOT_STARTED.
+        /// Gives up: the opponent wins. Before the first turn the match is aborted instead.
         pub async fn resign(
             &mut self,
             request: impl tonic::IntoRequest<super::ResignRequest>,
@@ -2573,8 +2571,7 @@ pub mod match_service_server {
             &self,
             request: tonic::Request<super::WatchMatchRequest>,
         ) -> std::result::Result<tonic::Response<Self::WatchMatchStream>, tonic::Status>;
-        /// Gives up: the opponent wins. Before the first turn there is nothing to give up:
-        /// MATCH_NOT_STARTED.
+        /// Gives up: the opponent wins. Before the first turn the match is aborted instead.
         async fn resign(
             &self,
             request: tonic::Request<super::ResignRequest>,
