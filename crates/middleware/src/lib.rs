@@ -1,1 +1,85 @@
 //! What the Shell: tower layers around the service.
+//!
+//! What is decided of a call before the service sees it, and what is noticed of it after: who calls and
+//! whether he may, how long it may take, what is logged. The layers, from the outside in:
+//!
+//! 1. CORS and `GrpcWebLayer` (the service's): within them a browser's call looks like any other, and
+//!    what the layers below answer reaches it. A refusal is a status in the headers without a body, so
+//!    CORS has to expose `grpc-status`, `grpc-message` and `grpc-status-details-bin`.
+//! 2. [`TraceLayer`]: the span that everything else happens in.
+//! 3. `CatchPanicLayer` (the service's): a panic of a call is an answer, and traced.
+//! 4. [`DeadlineLayer`]: the time a call may take.
+//! 5. [`AuthLayer`]: the [`Principal`] in the request's extensions, or a refusal.
+//!
+//! [`Rpc`] is the one table of who may call what; [`TokenIssuer`] and [`TokenVerifier`] make and judge
+//! the tokens of players, [`ApiKeys`] the keys of back ends and operators.
+//!
+//! # Invariants
+//! - A path without a row in the table reaches no service; every RPC of the API has a row.
+//! - Every refusal is an error of the table in `wire`, with its reason.
+//! - No credential, no body and no text that a caller chose is in a log, a span or a `Debug`.
+//! - Whatever is refused about a credential, the answer does not depend on which keys exist.
+//! - Nothing here asks the machine for the time of day; [`WallClock`] is passed in. Time-outs run by the
+//!   runtime's clock.
+//! - This crate knows no match: what a principal may see within a call is the service's to judge.
+//!
+//! # Example
+//! ```
+//! use std::convert::Infallible;
+//! use std::sync::Arc;
+//!
+//! use http::{Request, Response};
+//! use middleware::{ApiKeys, Auth, AuthLayer, DeadlineLayer, NewToken, Principal, TokenIssuer, TraceLayer};
+//! use tonic::body::Body;
+//! use tower::{ServiceBuilder, ServiceExt as _, service_fn};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+//! let issuer = TokenIssuer::new(&[7; 32], "wts", "wts");
+//! let auth = Auth {
+//!     verifier: Arc::new(issuer.verifier()),
+//!     api_keys: ApiKeys::new(),
+//!     dev: false,
+//!     clock: Arc::new(|| 1_700_000_000_000),
+//! };
+//! let service = ServiceBuilder::new()
+//!     .layer(TraceLayer)
+//!     .layer(DeadlineLayer::default())
+//!     .layer(AuthLayer::new(auth))
+//!     .service(service_fn(async |request: Request<Body>| {
+//!         assert!(matches!(request.extensions().get(), Some(Principal::Player(_))));
+//!         Ok::<_, Infallible>(Response::new(Body::empty()))
+//!     }));
+//!
+//! let (token, _expires_ms) = issuer.mint(&NewToken::for_player("players/p1"), 1_700_000_000_000)?;
+//! let request = Request::post("/whattheshell.v1.MatchService/GetMatch")
+//!     .header("authorization", format!("Bearer {token}"))
+//!     .body(Body::empty())?;
+//! let response = service.oneshot(request).await?;
+//! assert!(response.headers().get("grpc-status").is_none());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod api_keys;
+mod auth;
+mod claims;
+mod deadline;
+mod policy;
+mod principal;
+mod token_issuer;
+mod token_verifier;
+mod trace;
+
+pub use api_keys::{API_KEY_BYTES_MAX, ApiKeys};
+pub use auth::{API_KEY_HEADER, Auth, AuthLayer, AuthService, WallClock};
+pub use deadline::{
+    Deadline, DeadlineBody, DeadlineFuture, DeadlineLayer, DeadlineService, UNARY_TIMEOUT_MAX_MS,
+};
+pub use policy::{Access, Denied, Rpc};
+pub use principal::{AgeMark, BackendPrincipal, OperatorPrincipal, PlayerPrincipal, Principal, Scope};
+pub use token_issuer::{
+    MintError, NewToken, TOKEN_TTL_DEFAULT_MS, TOKEN_TTL_MAX_MS, TOKEN_TTL_MIN_MS, TokenIssuer,
+};
+pub use token_verifier::{TOKEN_BYTES_MAX, TOKEN_LEEWAY_MS, TokenError, TokenVerifier};
+pub use trace::{TraceBody, TraceFuture, TraceLayer, TraceService};
