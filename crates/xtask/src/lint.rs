@@ -38,12 +38,24 @@ fn buf() -> anyhow::Result<PathBuf> {
     process::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
     process::run(
         Command::new(venv.join("bin/python"))
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"])
+            .args([
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--only-binary",
+                ":all:",
+            ])
             .arg(format!("buf-bin=={BUF_VERSION}")),
     )
     .context("cannot install buf from its Python package `buf-bin`")?;
     if !prints_version(&buf) {
-        bail!("{} does not run after its installation; remove {} and try again", buf.display(), venv.display());
+        bail!(
+            "{} does not run after its installation; remove {} and try again",
+            buf.display(),
+            venv.display()
+        );
     }
     Ok(buf)
 }
