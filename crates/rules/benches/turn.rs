@@ -58,7 +58,7 @@ fn run() -> Result<(), Box<dyn Error>> {
             other => return Err(format!("unknown argument {other}").into()),
         }
     }
-    let benches: [(&str, fn(&str) -> Result<Option<Measure>, Box<dyn Error>>); 3] =
+    let benches: [(&str, Bench); 3] =
         [("rules_turn", turn), ("rules_playout", playout), ("rules_turn_instructions", turn_instructions)];
     for (name, bench) in benches {
         if only.as_ref().is_none_or(|only| only == name)
@@ -183,9 +183,8 @@ fn replay_rules(games: &[Vec<PerSeat<Cell>>]) -> u32 {
     for game in games {
         let mut position = Position::initial();
         for choices in black_box(game) {
-            if let Ok(next) = position.play(choices.black, choices.white) {
-                position = next;
-            }
+            // Vectors that pass hold no illegal turn, which would leave the position as it is.
+            let _ = position.advance(choices.black, choices.white);
         }
         winning += u32::from(position.outcome().winning_turtles.black);
     }
@@ -215,8 +214,9 @@ fn playouts_rules() -> u64 {
             let count = cells.len();
             let (b, w) = (draws.below(count), draws.below(count));
             let (Some(black), Some(white)) = (cells.clone().nth(b), cells.nth(w)) else { break };
-            let Ok(next) = position.play(black, white) else { break };
-            position = next;
+            if position.advance(black, white).is_err() {
+                break;
+            }
             turns += 1;
         }
     }

@@ -1,5 +1,6 @@
 //! What a position means for the match.
 
+use core::cmp::Ordering;
 use core::fmt;
 
 use crate::bits::BOARD;
@@ -69,20 +70,29 @@ pub struct Outcome {
 
 impl Outcome {
     /// Judges a board.
+    #[inline]
     pub(crate) fn of(turtles: PerSeat<u128>, eggs: u128) -> Self {
-        let winning_turtles = turtles.map(|bits| row::winning(bits).count_ones() as u8);
-        let PerSeat { black, white } = winning_turtles;
-        let status = if black > white {
-            Status::BlackWins
-        } else if white > black {
-            Status::WhiteWins
-        } else if turtles.black | turtles.white | eggs == BOARD {
+        if row::may_exist(turtles) { Self::with_rows(turtles, eggs) } else { Self::level(0, turtles, eggs) }
+    }
+
+    fn with_rows(turtles: PerSeat<u128>, eggs: u128) -> Self {
+        let winning_turtles = turtles.map(row::winning_turtles);
+        match winning_turtles.black.cmp(&winning_turtles.white) {
+            Ordering::Greater => Self { status: Status::BlackWins, winning_turtles },
+            Ordering::Less => Self { status: Status::WhiteWins, winning_turtles },
+            Ordering::Equal => Self::level(winning_turtles.black, turtles, eggs),
+        }
+    }
+
+    /// The outcome where both have the same number of winning turtles.
+    fn level(count: u8, turtles: PerSeat<u128>, eggs: u128) -> Self {
+        let status = if turtles.black | turtles.white | eggs == BOARD {
             Status::Draw
-        } else if black > 0 {
+        } else if count > 0 {
             Status::SuddenDeath
         } else {
             Status::Ongoing
         };
-        Self { status, winning_turtles }
+        Self { status, winning_turtles: PerSeat { black: count, white: count } }
     }
 }

@@ -1,5 +1,7 @@
 //! Pincers: what an arriving turtle captures.
 
+use core::iter;
+
 use crate::Cell;
 
 /// Steps in columns and rows, in the order in which captures are reported:
@@ -64,34 +66,68 @@ const fn step(index: usize, direction: usize, steps: i8) -> Option<Cell> {
     Cell::from_index((row * 9 + column) as u8)
 }
 
-/// A pincer that a turtle on `from` closes in one direction.
+/// The pincers that one arriving turtle closes.
 #[derive(Clone, Copy)]
-pub(crate) struct Pincer {
+pub(crate) struct Pincers {
     from: Cell,
-    direction: usize,
-    /// The two captured cells.
-    pub(crate) pair: u128,
+    /// A bit for each of [`DIRECTIONS`] in which one is closed.
+    directions: u8,
 }
 
-impl Pincer {
-    /// The cells next to `from`, next to the anchor, and of the anchor.
-    pub(crate) fn cells(self) -> Option<[Cell; 3]> {
-        let at = |steps| step(usize::from(self.from.index()), self.direction, steps);
-        Some([at(1)?, at(2)?, at(3)?])
+impl Pincers {
+    /// Finds where a turtle that arrives on `from` has two of `prey` side by side, then one of
+    /// `own`.
+    #[inline]
+    pub(crate) fn closed_by(from: Cell, own: u128, prey: u128) -> Self {
+        // Most arrivals have no anchor at all.
+        let anchored = own & ANCHORS[usize::from(from.index())] != 0;
+        Self { from, directions: if anchored { closed_directions(from, own, prey) } else { 0 } }
+    }
+
+    /// Whether there is one at all.
+    pub(crate) const fn any(self) -> bool {
+        self.directions != 0
+    }
+
+    /// Each of them is a capture.
+    pub(crate) const fn count(self) -> u32 {
+        self.directions.count_ones()
+    }
+
+    /// The cells that they clear, all together.
+    pub(crate) fn captured(self) -> u128 {
+        self.each().fold(0, |captured, direction| captured | self.ray(direction).pair)
+    }
+
+    /// The cells next to the arrival, next to the anchor, and of the anchor, in the order in which
+    /// captures are reported.
+    pub(crate) fn cells(self) -> impl Iterator<Item = [Cell; 3]> {
+        self.each().filter_map(move |direction| {
+            let at = |steps| step(usize::from(self.from.index()), direction, steps);
+            Some([at(1)?, at(2)?, at(3)?])
+        })
+    }
+
+    fn each(self) -> impl Iterator<Item = usize> {
+        let mut left = self.directions;
+        iter::from_fn(move || {
+            let direction = left.trailing_zeros() as usize;
+            left &= left.checked_sub(1)?;
+            Some(direction)
+        })
+    }
+
+    fn ray(self, direction: usize) -> Ray {
+        RAYS[usize::from(self.from.index())][direction & 7]
     }
 }
 
-/// Finds the pincers that an arrival on `from` closes: two of `prey` side by side, then one of
-/// `own`. They come in the order in which captures are reported.
-pub(crate) fn closed_by(from: Cell, own: u128, prey: u128, mut found: impl FnMut(Pincer)) {
-    let index = usize::from(from.index());
-    // Most arrivals have no anchor at all.
-    if own & ANCHORS[index] == 0 {
-        return;
-    }
-    for (direction, ray) in RAYS[index].iter().enumerate() {
+fn closed_directions(from: Cell, own: u128, prey: u128) -> u8 {
+    let mut directions = 0;
+    for (direction, ray) in RAYS[usize::from(from.index())].iter().enumerate() {
         if own & ray.anchor != 0 && prey & ray.pair == ray.pair {
-            found(Pincer { from, direction, pair: ray.pair });
+            directions |= 1 << direction;
         }
     }
+    directions
 }

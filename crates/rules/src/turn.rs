@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::eggs::Eggs;
-use crate::{Cell, PerSeat, Position, Seat, pincer};
+use crate::pincer::Pincers;
+use crate::{Cell, Outcome, PerSeat, Position, Seat};
 
 /// Why a turn cannot be played.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -103,8 +103,9 @@ impl Position {
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
     pub fn resolve(&self, black: Cell, white: Cell) -> Result<Turn, IllegalTurn> {
+        let mut position = *self;
         let mut events = Vec::new();
-        let position = self.advance(black, white, &mut events)?;
+        position.apply(black, white, &mut events)?;
         Ok(Turn { position, black, white, events })
     }
 
@@ -114,27 +115,86 @@ impl Position {
     ///
     /// [`IllegalTurn`], as for [`Position::resolve`].
     pub fn play(&self, black: Cell, white: Cell) -> Result<Self, IllegalTurn> {
-        self.advance(black, white, &mut Unwatched)
+        let mut position = *self;
+        position.advance(black, white)?;
+        Ok(position)
     }
 
-    fn advance(&self, black: Cell, white: Cell, witness: &mut impl Witness) -> Result<Self, IllegalTurn> {
+    /// [`Position::play`] in place: the cheapest way through many turns.
+    ///
+    /// # Errors
+    ///
+    /// [`IllegalTurn`]; the position is as it was.
+    pub fn advance(&mut self, black: Cell, white: Cell) -> Result<(), IllegalTurn> {
+        self.apply(black, white, &mut Unwatched)
+    }
+
+    fn apply(&mut self, black: Cell, white: Cell, witness: &mut impl Witness) -> Result<(), IllegalTurn> {
         if self.outcome.status.is_over() {
             return Err(IllegalTurn::GameOver);
         }
-        for (seat, cell) in [(Seat::Black, black), (Seat::White, white)] {
-            if !self.is_empty(cell) {
-                return Err(IllegalTurn::Occupied(seat));
-            }
+        if !self.is_empty(black) {
+            return Err(IllegalTurn::Occupied(Seat::Black));
         }
-        let mut board = Board { turtles: self.turtles, eggs: self.eggs };
+        if !self.is_empty(white) {
+            return Err(IllegalTurn::Occupied(Seat::White));
+        }
         if black == white {
             witness.see(Event::Collided { cell: black });
-            board.eggs.lay(black);
+            self.eggs.lay(black);
         } else {
-            let claims = board.place(PerSeat { black, white }, witness);
-            board.hatch(claims, witness);
+            self.land(PerSeat { black, white }, witness);
         }
-        Ok(Self::judged(board.turtles, board.eggs))
+        self.outcome = Outcome::of(self.turtles, self.eggs.bits());
+        Ok(())
+    }
+
+    /// Lands both turtles, then finds all their pincers, and only then removes what they hold; what
+    /// was captured hatches eggs.
+    fn land(&mut self, cells: PerSeat<Cell>, witness: &mut impl Witness) {
+        for seat in Seat::BOTH {
+            self.turtles[seat] |= cells[seat].bit();
+            witness.see(Event::Placed { seat, cell: cells[seat] });
+        }
+        let black = self.pincers(Seat::Black, cells.black, witness);
+        let white = self.pincers(Seat::White, cells.white, witness);
+        if black.any() || white.any() {
+            self.remove(black.captured() | white.captured());
+            self.hatch(PerSeat { black: black.count(), white: white.count() }, witness);
+        }
+    }
+
+    /// Gives claims to the eggs, oldest first, until one or the other runs out.
+    fn hatch(&mut self, mut claims: PerSeat<u32>, witness: &mut impl Witness) {
+        while claims.black > 0 || claims.white > 0 {
+            let Some(cell) = self.eggs.take_oldest() else { return };
+            if claims.black > 0 && claims.white > 0 {
+                witness.see(Event::Vanished { cell });
+                claims = claims.map(|count| count - 1);
+                continue;
+            }
+            let seat = if claims.black > 0 { Seat::Black } else { Seat::White };
+            witness.see(Event::Hatched { seat, cell });
+            self.turtles[seat] |= cell.bit();
+            let chain = self.pincers(seat, cell, witness);
+            self.remove(chain.captured());
+            claims[seat] = claims[seat] - 1 + chain.count();
+        }
+    }
+
+    /// The pincers that a seat's turtle closes by arriving on a cell. Nothing is removed yet.
+    fn pincers(&self, by: Seat, from: Cell, witness: &mut impl Witness) -> Pincers {
+        let prey = self.turtles[by.opponent()] | self.eggs.bits();
+        let pincers = Pincers::closed_by(from, self.turtles[by], prey);
+        for [near, far, anchor] in pincers.cells() {
+            witness.see(Event::Captured(Capture { by, from, removed: [near, far], anchor }));
+        }
+        pincers
+    }
+
+    fn remove(&mut self, cells: u128) {
+        self.turtles = self.turtles.map(|turtles| turtles & !cells);
+        self.eggs.remove(cells);
     }
 }
 
@@ -154,68 +214,4 @@ impl Witness for Vec<Event> {
     fn see(&mut self, event: Event) {
         self.push(event);
     }
-}
-
-/// The pieces while a turn is being resolved.
-struct Board {
-    turtles: PerSeat<u128>,
-    eggs: Eggs,
-}
-
-impl Board {
-    /// Lands both turtles, then finds all their pincers, and only then removes what they hold.
-    /// Returns the claims of both seats.
-    fn place(&mut self, cells: PerSeat<Cell>, witness: &mut impl Witness) -> PerSeat<u32> {
-        for (seat, &cell) in cells.iter() {
-            self.turtles[seat] |= cell.bit();
-            witness.see(Event::Placed { seat, cell });
-        }
-        let black = self.pincers(Seat::Black, cells.black, witness);
-        let white = self.pincers(Seat::White, cells.white, witness);
-        self.remove(black.captured | white.captured);
-        PerSeat { black: black.count, white: white.count }
-    }
-
-    /// Gives claims to the eggs, oldest first, until one or the other runs out.
-    fn hatch(&mut self, mut claims: PerSeat<u32>, witness: &mut impl Witness) {
-        while claims.black > 0 || claims.white > 0 {
-            let Some(cell) = self.eggs.take_oldest() else { return };
-            if claims.black > 0 && claims.white > 0 {
-                witness.see(Event::Vanished { cell });
-                claims = claims.map(|count| count - 1);
-                continue;
-            }
-            let seat = if claims.black > 0 { Seat::Black } else { Seat::White };
-            witness.see(Event::Hatched { seat, cell });
-            self.turtles[seat] |= cell.bit();
-            let chain = self.pincers(seat, cell, witness);
-            self.remove(chain.captured);
-            claims[seat] = claims[seat] - 1 + chain.count;
-        }
-    }
-
-    /// The pincers that a seat's turtle closes by arriving on a cell. Nothing is removed yet.
-    fn pincers(&self, by: Seat, from: Cell, witness: &mut impl Witness) -> Pincers {
-        let mut pincers = Pincers { count: 0, captured: 0 };
-        let prey = self.turtles[by.opponent()] | self.eggs.bits();
-        pincer::closed_by(from, self.turtles[by], prey, |pincer| {
-            pincers.count += 1;
-            pincers.captured |= pincer.pair;
-            if let Some([near, far, anchor]) = pincer.cells() {
-                witness.see(Event::Captured(Capture { by, from, removed: [near, far], anchor }));
-            }
-        });
-        pincers
-    }
-
-    fn remove(&mut self, cells: u128) {
-        self.turtles = self.turtles.map(|turtles| turtles & !cells);
-        self.eggs.remove(cells);
-    }
-}
-
-/// The pincers of one arrival.
-struct Pincers {
-    count: u32,
-    captured: u128,
 }

@@ -14,6 +14,9 @@ proptest! {
     fn a_turn_without_its_report_is_the_same_turn((position, black, white) in legal_turn()) {
         let turn = position.resolve(black, white).unwrap();
         prop_assert_eq!(position.play(black, white), Ok(turn.position));
+        let mut advanced = position;
+        prop_assert_eq!(advanced.advance(black, white), Ok(()));
+        prop_assert_eq!(advanced, turn.position);
         prop_assert_eq!((turn.black, turn.white), (black, white));
     }
 
@@ -79,6 +82,11 @@ proptest! {
         };
         prop_assert_eq!(position.resolve(black, white).err(), expected);
         prop_assert_eq!(position.play(black, white).err(), expected);
+        if expected.is_some() {
+            let mut refused = position;
+            prop_assert_eq!(refused.advance(black, white).err(), expected);
+            prop_assert_eq!(refused, position);
+        }
     }
 
     #[test]
