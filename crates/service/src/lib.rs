@@ -1,1 +1,30 @@
-//! What the Shell: one file per RPC service.
+//! The gRPC service of What the Shell: the thin shell around the pure core.
+//!
+//! A call loads a match with its version, lets the referee judge a command, and commits the result if
+//! the version is still the same (`drive`). Invariants of this crate:
+//!
+//! - Only `convert` knows both the wire and the domain; only `convert::view` decides what a viewer may
+//!   see, and only `access` who he is.
+//! - It knows the store's traits, never a back end, and holds no state that another node would miss.
+//! - What an answer rests on is committed before the answer leaves.
+//! - Streams are pulled: nothing is queued for a reader that does not read.
+
+mod access;
+mod clockwork;
+mod convert;
+mod drive;
+mod feed_service;
+mod follow_up;
+mod history;
+mod idempotency;
+mod invites;
+mod match_service;
+mod matchmaking_service;
+mod node;
+mod page;
+mod player_service;
+mod server;
+mod watch;
+
+pub use node::NodeConfig;
+pub use server::{REQUEST_BYTES_MAX, ServeError, Server};

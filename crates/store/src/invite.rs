@@ -44,6 +44,8 @@ pub struct Invite {
     pub id: InviteId,
     /// Who invites (`players/{player}`).
     pub inviter: String,
+    /// The inviter's key for the match.
+    pub inviter_key: Option<PublicKey>,
     /// Who is invited; none: whoever has the join secret.
     pub invitee: Option<String>,
     /// SHA-256 of the join secret of an open invite.

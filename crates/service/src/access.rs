@@ -1,0 +1,89 @@
+//! Who a call acts for, and what he may see.
+
+use middleware::Principal;
+use referee::{Match, Spectators};
+use rules::Seat;
+use wire::ApiError;
+use wire::v1::ErrorReason;
+
+use crate::convert::view::Viewer;
+use crate::convert::{match_name, request};
+
+/// The caller of a request.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller(Option<Principal>);
+
+impl Caller {
+    /// The caller as the auth layer has found him.
+    pub(crate) fn of<T>(request: &tonic::Request<T>) -> Self {
+        Self(request.extensions().get::<Principal>().cloned())
+    }
+
+    /// The player the call acts for: the caller himself, or the one that a back end names in `player`.
+    pub(crate) fn acting(&self, player: &str) -> Result<String, ApiError> {
+        match &self.0 {
+            None => Err(ApiError::new(ErrorReason::TokenMissing)),
+            Some(Principal::Player(own)) if player.is_empty() || player == own.player => {
+                Ok(own.player.clone())
+            }
+            Some(Principal::Player(_)) => {
+                let what = "a player's token acts for that player only; leave `player` empty";
+                Err(ApiError::new(ErrorReason::ScopeMissing).with_message(what))
+            }
+            Some(Principal::Backend(_) | Principal::Operator(_)) if player.is_empty() => {
+                Err(ApiError::required("player"))
+            }
+            Some(Principal::Backend(_) | Principal::Operator(_)) => request::player("player", player),
+        }
+    }
+
+    /// The player the call acts for, or none for a back end that names nobody.
+    pub(crate) fn acting_or_backend(&self, player: &str) -> Result<Option<String>, ApiError> {
+        match &self.0 {
+            Some(Principal::Backend(_) | Principal::Operator(_)) if player.is_empty() => Ok(None),
+            _ => self.acting(player).map(Some),
+        }
+    }
+
+    /// The key that a player's own token carries, for matches he enters.
+    pub(crate) fn token_key(&self) -> Option<[u8; 32]> {
+        match &self.0 {
+            Some(Principal::Player(own)) => own.public_key,
+            Some(Principal::Backend(_) | Principal::Operator(_)) | None => None,
+        }
+    }
+
+    /// The seat that the call may act in.
+    pub(crate) fn seat(&self, player: &str, game: &Match) -> Result<Seat, ApiError> {
+        let player = self.acting(player)?;
+        if let Some(seat) = game.seat_of(&player) {
+            return Ok(seat);
+        }
+        // Whether a match exists is not for everyone to know.
+        self.viewer(&player, game)?;
+        Err(ApiError::new(ErrorReason::NotAParticipant))
+    }
+
+    /// What the caller may see of a match; NOT_FOUND if nothing.
+    pub(crate) fn viewer(&self, player: &str, game: &Match) -> Result<Viewer, ApiError> {
+        let not_found = || Err(ApiError::not_found(&match_name(game.id)));
+        match &self.0 {
+            None => Err(ApiError::new(ErrorReason::TokenMissing)),
+            Some(Principal::Player(own)) => {
+                self.acting(player)?;
+                match game.seat_of(&own.player) {
+                    Some(seat) => Ok(Viewer::Seat(seat)),
+                    None if game.settings.spectators == Spectators::Live => Ok(Viewer::Public),
+                    None => not_found(),
+                }
+            }
+            Some(Principal::Backend(_) | Principal::Operator(_)) => {
+                let acts_for_stranger = !player.is_empty() && game.seat_of(player).is_none();
+                if acts_for_stranger && game.settings.spectators == Spectators::None {
+                    return not_found();
+                }
+                Ok(Viewer::Public)
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The loop that time drives: deadlines that pass with nobody there, and follow-ups that wait.
+
+use std::sync::Arc;
+
+use referee::{Command, Stamp};
+use sealing::MatchId;
+use store::{Clock, Shard, Store, StoreError};
+use tracing::warn;
+use wire::ApiError;
+
+use crate::convert::errors;
+use crate::drive::drive;
+use crate::follow_up;
+
+/// Pause between two looks at the due sets, ms. A deadline is found passed at most this late; the result
+/// does not depend on it. Well under the gap that a shard takes for an outage.
+const PAUSE_MS: u64 = 100;
+
+/// Matches taken from a shard at once: bounds what one look keeps in memory.
+const BATCH: usize = 256;
+
+/// How long a match whose work fails is left alone, ms.
+const BACKOFF_MS: u64 = 2_000;
+
+/// Runs until it is dropped.
+pub(crate) async fn run(store: Arc<dyn Store>, clock: Arc<dyn Clock>) {
+    loop {
+        for shard in (0..store.shard_count()).map(Shard) {
+            while sweep(store.as_ref(), shard).await == BATCH {}
+        }
+        clock.sleep_until_ms(clock.now_ms().saturating_add(PAUSE_MS)).await;
+    }
+}
+
+/// Does what is due in a shard and returns how much of it was done: what failed does not count, so a
+/// shard in trouble is left until the next look.
+async fn sweep(store: &dyn Store, shard: Shard) -> usize {
+    let due = match store.due(shard, BATCH).await {
+        Ok(due) => due,
+        Err(error) => {
+            warn!(shard = shard.0, %error, "what is due cannot be read");
+            return 0;
+        }
+    };
+    let mut done = 0;
+    for id in due.matches {
+        match attend(store, id).await {
+            Ok(()) => done += 1,
+            Err(error) => {
+                warn!(%id, reason = error.reason().as_str_name(), "a due match must wait");
+                back_off(store, id).await;
+            }
+        }
+    }
+    done
+}
+
+/// Applies the deadlines that have passed and settles what waits. A match that turns out not to be due,
+/// because an outage moved its deadlines, is put off until it is.
+async fn attend(store: &dyn Store, id: MatchId) -> Result<(), ApiError> {
+    drive(store, id, |_| Ok(Command::Tick)).await?;
+    let loaded = store.load(id).await.map_err(errors::store)?;
+    let stored = &loaded.stored;
+    if !stored.follow_ups.is_empty() {
+        return follow_up::settle(store, stored).await.map_err(errors::store);
+    }
+    match stored.head.under_outage(loaded.now.outage_ms).due() {
+        Some(due) => store.postpone(id, stored.version, due).await.map_err(errors::store),
+        None => Ok(()),
+    }
+}
+
+/// Puts a match off for a while, so that one that fails does not keep the others from their turn.
+async fn back_off(store: &dyn Store, id: MatchId) {
+    let put_off = async {
+        let loaded = store.load(id).await?;
+        let later: Stamp = loaded.now.stamp.plus_ms(BACKOFF_MS);
+        store.postpone(id, loaded.stored.version, later).await
+    };
+    match put_off.await {
+        Ok(()) | Err(StoreError::NotFound) => {}
+        Err(error) => warn!(%id, %error, "a due match cannot be put off"),
+    }
+}

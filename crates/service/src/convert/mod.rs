@@ -1,0 +1,35 @@
+//! Between the wire and the domain: the only place that knows both.
+//!
+//! From the wire everything is checked here, and each refusal names the field at fault; to the wire
+//! nothing can fail. What a viewer may not see is left out in [`view`] and nowhere else.
+
+pub(crate) mod errors;
+pub(crate) mod invite;
+pub(crate) mod request;
+pub(crate) mod settings;
+pub(crate) mod time;
+pub(crate) mod turn;
+pub(crate) mod view;
+
+use rules::Seat;
+use sealing::MatchId;
+use store::InviteId;
+use wire::v1;
+
+/// The seat as the wire has it.
+pub(crate) const fn seat(seat: Seat) -> v1::Seat {
+    match seat {
+        Seat::Black => v1::Seat::Black,
+        Seat::White => v1::Seat::White,
+    }
+}
+
+/// The name of a match.
+pub(crate) fn match_name(id: MatchId) -> String {
+    format!("matches/{id}")
+}
+
+/// The name of an invite.
+pub(crate) fn invite_name(id: InviteId) -> String {
+    format!("invites/{id}")
+}

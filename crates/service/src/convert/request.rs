@@ -1,0 +1,118 @@
+//! The fields that many requests share.
+
+use referee::{RequestId, SealedMove};
+use rules::{Cell, Seat};
+use sealing::{Commitment, Digest, MatchId, Opening, PlayerSignature, PublicKey, Salt};
+use store::InviteId;
+use wire::ApiError;
+use wire::Collection;
+use wire::v1::{self, ErrorReason, seal_move_request};
+
+/// A request's name for itself.
+pub(crate) fn request_id(text: &str) -> Result<RequestId, ApiError> {
+    if text.is_empty() {
+        return Err(ApiError::required("request_id"));
+    }
+    RequestId::new(text)
+        .map_err(|error| ApiError::field(ErrorReason::FieldInvalid, "request_id", &error.to_string()))
+}
+
+/// The match that a field names. An id that no match can have is one that is not found.
+pub(crate) fn match_id(field: &str, name: &str) -> Result<MatchId, ApiError> {
+    id(Collection::Matches, field, name)
+}
+
+/// The invite that a field names.
+pub(crate) fn invite_id(field: &str, name: &str) -> Result<InviteId, ApiError> {
+    id(Collection::Invites, field, name)
+}
+
+fn id(collection: Collection, field: &str, name: &str) -> Result<MatchId, ApiError> {
+    if name.is_empty() {
+        return Err(ApiError::required(field));
+    }
+    let id = collection
+        .id(name)
+        .map_err(|error| ApiError::field(ErrorReason::FieldInvalid, field, &error.to_string()))?;
+    id.parse().map_err(|_| ApiError::not_found(name))
+}
+
+/// A player that a field names, whole (`players/{player}`).
+pub(crate) fn player(field: &str, name: &str) -> Result<String, ApiError> {
+    match Collection::Players.id(name) {
+        Ok(_) => Ok(name.to_owned()),
+        Err(error) => Err(ApiError::field(ErrorReason::FieldInvalid, field, &error.to_string())),
+    }
+}
+
+/// A turn's number.
+pub(crate) fn turn(turn: u32) -> Result<u32, ApiError> {
+    match turn {
+        0 => Err(ApiError::required("turn")),
+        turn => Ok(turn),
+    }
+}
+
+/// What a seat seals. Refusals never repeat what came.
+pub(crate) fn sealed_move(sealed: Option<&seal_move_request::Move>) -> Result<SealedMove, ApiError> {
+    match sealed {
+        None => Err(ApiError::required("open")),
+        Some(seal_move_request::Move::Open(open)) => opening("open", open).map(SealedMove::Opening),
+        Some(seal_move_request::Move::Commitment(commitment)) => {
+            Commitment::try_from(commitment.as_slice()).map(SealedMove::Commitment).map_err(|_| {
+                let reason = ErrorReason::CommitmentMalformed;
+                ApiError::field(reason, "commitment", "a commitment is 32 bytes")
+            })
+        }
+    }
+}
+
+fn opening(field: &str, open: &v1::OpenMove) -> Result<Opening, ApiError> {
+    let cell = u8::try_from(open.cell).ok().and_then(Cell::from_number).ok_or_else(|| {
+        let reason = ErrorReason::CellOutOfRange;
+        ApiError::field(reason, &format!("{field}.cell"), "a cell is 1 (A1) to 81 (I9)")
+    })?;
+    let salt = <[u8; 32]>::try_from(open.salt.as_slice()).map_err(|_| {
+        let reason = ErrorReason::SaltInvalid;
+        ApiError::field(reason, &format!("{field}.salt"), "a salt is 32 random bytes")
+    })?;
+    Ok(Opening { cell, salt: Salt::from_bytes(salt) })
+}
+
+/// A hash that may be left out.
+pub(crate) fn digest(field: &str, bytes: &[u8]) -> Result<Option<Digest>, ApiError> {
+    optional(field, bytes, "a hash is 32 bytes, or left out")
+}
+
+/// A player's key that may be left out.
+pub(crate) fn public_key(field: &str, bytes: &[u8]) -> Result<Option<PublicKey>, ApiError> {
+    optional(field, bytes, "an Ed25519 public key is 32 bytes, or left out")
+}
+
+/// A player's signature that may be left out.
+pub(crate) fn signature(field: &str, bytes: &[u8]) -> Result<Option<PlayerSignature>, ApiError> {
+    optional(field, bytes, "an Ed25519 signature is 64 bytes, or left out")
+}
+
+fn optional<'a, T: TryFrom<&'a [u8]>>(
+    field: &str,
+    bytes: &'a [u8],
+    what: &str,
+) -> Result<Option<T>, ApiError> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    T::try_from(bytes).map(Some).map_err(|_| ApiError::field(ErrorReason::FieldInvalid, field, what))
+}
+
+/// A seat that may be left to the server.
+pub(crate) fn seat(field: &str, seat: i32) -> Result<Option<Seat>, ApiError> {
+    match v1::Seat::try_from(seat) {
+        Ok(v1::Seat::Unspecified) => Ok(None),
+        Ok(v1::Seat::Black) => Ok(Some(Seat::Black)),
+        Ok(v1::Seat::White) => Ok(Some(Seat::White)),
+        Err(_) => {
+            Err(ApiError::field(ErrorReason::FieldInvalid, field, "this server does not know the seat"))
+        }
+    }
+}

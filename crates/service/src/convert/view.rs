@@ -1,0 +1,203 @@
+//! What one viewer may see of a match. Whatever is secret is left out here, and nowhere else.
+
+use referee::{Match, Now, OpenTurn, Phase, Seal, SealStatus, Stamp, TimeControl};
+use rules::Seat;
+use sealing::Receipt;
+use wire::v1;
+
+use super::time::{duration, timestamp};
+use super::turn::position;
+use super::{match_name, settings};
+
+/// Who looks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Viewer {
+    /// The player of a seat, by his own token: he sees his own seal.
+    Seat(Seat),
+    /// Everyone else who may look: spectators, back ends also when they act for a player, operators.
+    Public,
+}
+
+/// The whole match.
+pub(crate) fn game(game: &Match, now: Now, viewer: Viewer) -> v1::Match {
+    v1::Match {
+        name: match_name(game.id),
+        settings: Some(settings::to_wire(&game.settings)),
+        black: Some(seat(game, Seat::Black)),
+        white: Some(seat(game, Seat::White)),
+        state: state(game).into(),
+        turn: game.resolved,
+        position: Some(position(&game.position)),
+        hash: game.hash.as_bytes().to_vec(),
+        status: Some(status(game, now, viewer)),
+        finish: finished(game),
+        create_time: Some(timestamp(game.created)),
+        start_time: game.started.map(timestamp),
+        rematch_of: rematch_of(game),
+    }
+}
+
+/// A match in a list.
+pub(crate) fn summary(game: &Match) -> v1::MatchSummary {
+    let finish = game.finish();
+    v1::MatchSummary {
+        name: match_name(game.id),
+        black_player: game.parties.black.player.clone(),
+        white_player: game.parties.white.player.clone(),
+        mode: game.settings.fields().mode as i32,
+        state: state(game).into(),
+        turn: game.resolved,
+        result: finish.map_or(0, |finish| i32::from(finish.result.number())),
+        reason: finish.map_or(0, |finish| i32::from(finish.reason.number())),
+        create_time: Some(timestamp(game.created)),
+        finish_time: finish.map(|finish| timestamp(finish.at)),
+    }
+}
+
+/// Where a stream starts: at `turn`, whose position and hash are given.
+pub(crate) fn snapshot(
+    game: &Match,
+    turn: u32,
+    after: v1::Position,
+    hash: Vec<u8>,
+    server_time: Stamp,
+) -> v1::MatchSnapshot {
+    v1::MatchSnapshot {
+        name: match_name(game.id),
+        settings: Some(settings::to_wire(&game.settings)),
+        black: Some(seat(game, Seat::Black)),
+        white: Some(seat(game, Seat::White)),
+        turn,
+        position: Some(after),
+        hash,
+        create_time: Some(timestamp(game.created)),
+        rematch_of: rematch_of(game),
+        server_time: Some(timestamp(server_time)),
+    }
+}
+
+/// The match between two turns. Deadlines are shown as they stand under `now`'s outage sum.
+pub(crate) fn status(game: &Match, now: Now, viewer: Viewer) -> v1::MatchStatus {
+    let game = game.under_outage(now.outage_ms);
+    let start_deadline = match &game.phase {
+        Phase::Waiting { start_by, .. } => start_by.map(timestamp),
+        Phase::Open(_) | Phase::Finished(_) => None,
+    };
+    let open = game.open_turn();
+    let own = match viewer {
+        Viewer::Seat(seat) => open.and_then(|open| open.seals[seat].as_ref()),
+        Viewer::Public => None,
+    };
+    v1::MatchStatus {
+        state: state(&game).into(),
+        turn: open.map_or(0, |open| open.turn),
+        open_time: open.map(|open| timestamp(open.opened)),
+        black: Some(seat_status(&game, Seat::Black, viewer)),
+        white: Some(seat_status(&game, Seat::White, viewer)),
+        own_seal: own.map(own_seal),
+        reveal_deadline: None,
+        start_deadline,
+    }
+}
+
+/// The end, once there is one.
+pub(crate) fn finished(game: &Match) -> Option<v1::MatchFinished> {
+    let finish = game.finish()?;
+    let unresolved = |seat: Seat| match &finish.unresolved[seat] {
+        Some(facts) => facts.commitment.as_bytes().to_vec(),
+        None => Vec::new(),
+    };
+    Some(v1::MatchFinished {
+        result: i32::from(finish.result.number()),
+        reason: i32::from(finish.reason.number()),
+        finish_time: Some(timestamp(finish.at)),
+        turn: game.resolved,
+        black_unresolved_commitment: unresolved(Seat::Black),
+        white_unresolved_commitment: unresolved(Seat::White),
+        end_hash: finish.end_hash.as_bytes().to_vec(),
+    })
+}
+
+/// A receipt, unsigned.
+pub(crate) fn receipt(receipt: &Receipt) -> v1::SealReceipt {
+    v1::SealReceipt {
+        r#match: match_name(receipt.match_id),
+        turn: receipt.turn,
+        seat: super::seat(receipt.seat).into(),
+        commitment: receipt.commitment.as_bytes().to_vec(),
+        seal_time: Some(timestamp(Stamp::from_ms(receipt.sealed_ms))),
+        key_id: receipt.key_id.clone(),
+        signature: Vec::new(),
+    }
+}
+
+/// A player with his key and whether he is there.
+pub(crate) fn seat(game: &Match, seat: Seat) -> v1::MatchSeat {
+    let party = &game.parties[seat];
+    v1::MatchSeat {
+        player: party.player.clone(),
+        public_key: party.public_key.map(|key| key.as_bytes().to_vec()).unwrap_or_default(),
+        joined: joined(game, seat),
+        bot_level: game.settings.bot.filter(|bot| bot.seat == seat).map_or(0, |bot| i32::from(bot.level)),
+        rating: None,
+    }
+}
+
+fn state(game: &Match) -> v1::MatchState {
+    match &game.phase {
+        Phase::Waiting { .. } => v1::MatchState::Waiting,
+        Phase::Open(_) => v1::MatchState::Open,
+        Phase::Finished(_) => v1::MatchState::Finished,
+    }
+}
+
+fn joined(game: &Match, seat: Seat) -> bool {
+    match &game.phase {
+        Phase::Waiting { joined, .. } => joined[seat],
+        Phase::Open(_) => true,
+        Phase::Finished(_) => game.started.is_some(),
+    }
+}
+
+fn rematch_of(game: &Match) -> String {
+    game.rematch_of.map(match_name).unwrap_or_default()
+}
+
+fn seat_status(game: &Match, seat: Seat, viewer: Viewer) -> v1::SeatStatus {
+    let open = game.open_turn();
+    let shown = open.filter(|_| shows_seals(game, seat, viewer));
+    let seal = shown.and_then(|open| open.seals[seat].as_ref());
+    v1::SeatStatus {
+        joined: joined(game, seat),
+        sealed: shown.map(|open| open.seals[seat].is_some()),
+        commitment: seal.map(|seal| seal.facts.commitment.as_bytes().to_vec()),
+        revealed: None,
+        deadline: open.map(|open| timestamp(open.deadlines[seat])),
+        clock_left: open.and_then(|open| clock_left(game, open, seat)),
+        draw_offer: v1::DrawOffer::Unspecified.into(),
+    }
+}
+
+/// A seat that has sealed is seen by its own player always, by others unless the status is hidden.
+fn shows_seals(game: &Match, seat: Seat, viewer: Viewer) -> bool {
+    game.settings.seal_status == SealStatus::Visible || viewer == Viewer::Seat(seat)
+}
+
+fn clock_left(game: &Match, open: &OpenTurn, seat: Seat) -> Option<prost_types::Duration> {
+    match game.settings.time {
+        TimeControl::PerTurn { .. } => None,
+        TimeControl::Bank { .. } => Some(duration(if open.seals[seat].is_some() {
+            game.clock_ms[seat]
+        } else {
+            open.deadlines[seat].ms_since(open.opened)
+        })),
+    }
+}
+
+fn own_seal(seal: &Seal) -> v1::OwnSeal {
+    v1::OwnSeal {
+        commitment: seal.facts.commitment.as_bytes().to_vec(),
+        cell: seal.opening.as_ref().map(|opening| u32::from(opening.cell.number())),
+        seal_time: Some(timestamp(seal.facts.sealed)),
+    }
+}

@@ -1,0 +1,306 @@
+//! Invites: making them, ending them, and the match that comes of one.
+
+use std::sync::Arc;
+
+use referee::{Match, NewMatch, RequestId, Settings, Stamp};
+use rules::{PerSeat, Seat};
+use sealing::{MatchId, Party, PublicKey};
+use sha2::{Digest as _, Sha256};
+use store::{Closing, Invite, InviteEnd};
+use wire::ApiError;
+use wire::v1::{self, ErrorReason};
+
+use crate::access::Caller;
+use crate::convert::time::duration_ms;
+use crate::convert::{errors, invite, invite_name, request, settings};
+use crate::node::Node;
+
+const MINUTE_MS: u64 = 60_000;
+const DAY_MS: u64 = 24 * 60 * MINUTE_MS;
+
+/// How long an invite can be accepted, ms: at least long enough to answer it, at most as long as the
+/// match that it may be a rematch of can be read.
+const TTL_MIN_MS: u64 = MINUTE_MS;
+const TTL_DEFAULT_MS: u64 = DAY_MS;
+const TTL_MAX_MS: u64 = 7 * DAY_MS;
+
+/// Invites over one node.
+#[derive(Clone)]
+pub(crate) struct Invites {
+    pub(crate) node: Arc<Node>,
+}
+
+/// What an invite is made from: a request, checked.
+struct Draft {
+    inviter: String,
+    inviter_key: Option<PublicKey>,
+    invitee: Option<String>,
+    settings: Settings,
+    inviter_seat: Option<Seat>,
+    rematch_of: Option<MatchId>,
+    ttl_ms: u64,
+}
+
+impl Invites {
+    /// Makes an invite, or finds the one that the same request made.
+    pub(crate) async fn create(
+        &self,
+        caller: &Caller,
+        mut request: v1::CreateInviteRequest,
+    ) -> Result<v1::CreateInviteResponse, ApiError> {
+        let request_id = request::request_id(&request.request_id)?;
+        let draft = self.draft(caller, &request).await?;
+        let fresh = self.new_id();
+        request.request_id.clear();
+        request.player.clear();
+        let keys = &self.node.keys;
+        let store = self.node.store.as_ref();
+        let id = keys.created_id(store, &draft.inviter, &request_id, &request, fresh).await?;
+        let open = draft.invitee.is_none();
+        let join_secret = if open { keys.join_secret(id) } else { String::new() };
+        let now = store.now(id).await.map_err(errors::store)?.stamp;
+        let made = Invite {
+            id,
+            inviter: draft.inviter,
+            inviter_key: draft.inviter_key,
+            invitee: draft.invitee,
+            secret_hash: open.then(|| secret_hash(&join_secret)),
+            settings: draft.settings,
+            inviter_seat: draft.inviter_seat,
+            rematch_of: draft.rematch_of,
+            created: now,
+            expires: now.plus_ms(draft.ttl_ms),
+            closing: None,
+        };
+        let stored = store.create_invite(made).await.map_err(errors::store)?;
+        Ok(v1::CreateInviteResponse { invite: Some(invite::to_wire(&stored, now)), join_secret })
+    }
+
+    /// An invite, for those who may see it. A match that is owed is made first.
+    pub(crate) async fn get(
+        &self,
+        caller: &Caller,
+        request: &v1::GetInviteRequest,
+    ) -> Result<v1::Invite, ApiError> {
+        let player = caller.acting_or_backend(&request.player)?;
+        let (invite, now) = self.load(&request.name).await?;
+        let involved = player.as_ref().is_none_or(|player| is_involved(&invite, player));
+        if !involved && !opens(&invite, &request.join_secret) {
+            return Err(ApiError::not_found(&request.name));
+        }
+        self.ensure_match(&invite).await?;
+        Ok(invite::to_wire(&invite, now))
+    }
+
+    /// Accepts an invite; the match exists when this returns.
+    pub(crate) async fn accept(
+        &self,
+        caller: &Caller,
+        request: &v1::AcceptInviteRequest,
+    ) -> Result<v1::Invite, ApiError> {
+        let player = caller.acting(&request.player)?;
+        let request_id = request::request_id(&request.request_id)?;
+        let public_key = key(caller, &request.public_key)?;
+        let (invite, _) = self.load(&request.name).await?;
+        if invite.inviter == player {
+            let what = "an inviter cannot accept his own invite";
+            return Err(ApiError::precondition(ErrorReason::InviteNotOpen, &request.name).with_message(what));
+        }
+        if !is_invitee(&invite, &player, &request.join_secret) {
+            return Err(ApiError::not_found(&request.name));
+        }
+        let end = InviteEnd::Accepted { match_id: self.new_id() };
+        let closed = self.close(&invite, end, player, request_id, public_key).await?;
+        self.ensure_match(&closed).await?;
+        Ok(invite::to_wire(&closed, closed.created))
+    }
+
+    /// Declines an invite, by its invitee.
+    pub(crate) async fn decline(
+        &self,
+        caller: &Caller,
+        request: &v1::DeclineInviteRequest,
+    ) -> Result<v1::Invite, ApiError> {
+        let player = caller.acting(&request.player)?;
+        let request_id = request::request_id(&request.request_id)?;
+        let (invite, _) = self.load(&request.name).await?;
+        if invite.invitee.as_ref() != Some(&player) {
+            return Err(ApiError::not_found(&request.name));
+        }
+        let closed = self.close(&invite, InviteEnd::Declined, player, request_id, None).await?;
+        Ok(invite::to_wire(&closed, closed.created))
+    }
+
+    /// Takes an invite back, by its inviter.
+    pub(crate) async fn revoke(
+        &self,
+        caller: &Caller,
+        request: &v1::RevokeInviteRequest,
+    ) -> Result<v1::Invite, ApiError> {
+        let player = caller.acting(&request.player)?;
+        let request_id = request::request_id(&request.request_id)?;
+        let (invite, _) = self.load(&request.name).await?;
+        if invite.inviter != player {
+            return Err(ApiError::not_found(&request.name));
+        }
+        let closed = self.close(&invite, InviteEnd::Revoked, player, request_id, None).await?;
+        Ok(invite::to_wire(&closed, closed.created))
+    }
+
+    async fn draft(&self, caller: &Caller, request: &v1::CreateInviteRequest) -> Result<Draft, ApiError> {
+        let inviter = caller.acting(&request.player)?;
+        let invitee = match request.invitee.as_str() {
+            "" => None,
+            name => Some(request::player("invitee", name)?),
+        };
+        let ttl_ms = ttl_ms(request.ttl.as_ref())?;
+        let mut draft = Draft {
+            inviter_key: key(caller, &request.public_key)?,
+            inviter,
+            invitee,
+            settings: settings::from_wire("settings", request.settings.as_ref())?,
+            inviter_seat: request::seat("inviter_seat", request.inviter_seat)?,
+            rematch_of: None,
+            ttl_ms,
+        };
+        if !request.rematch_of.is_empty() {
+            self.rematch(&mut draft, caller, request).await?;
+        }
+        if draft.invitee.as_ref() == Some(&draft.inviter) {
+            let what = "a player cannot invite himself";
+            return Err(ApiError::field(ErrorReason::FieldInvalid, "invitee", what));
+        }
+        Ok(draft)
+    }
+
+    /// Fills in what a rematch takes from the match before: opponent, settings, the other seat.
+    async fn rematch(
+        &self,
+        draft: &mut Draft,
+        caller: &Caller,
+        request: &v1::CreateInviteRequest,
+    ) -> Result<(), ApiError> {
+        let id = request::match_id("rematch_of", &request.rematch_of)?;
+        let before = self.node.store.load(id).await.map_err(errors::store)?.stored.head;
+        let seat = caller.seat(&draft.inviter, &before)?;
+        if before.finish().is_none() {
+            let what = "the match is not finished yet";
+            return Err(ApiError::field(ErrorReason::FieldInvalid, "rematch_of", what));
+        }
+        let opponent = &before.parties[seat.opponent()].player;
+        if draft.invitee.as_ref().is_some_and(|invitee| invitee != opponent) {
+            let what = "a rematch is offered to the opponent of the match before; leave it empty";
+            return Err(ApiError::field(ErrorReason::FieldInvalid, "invitee", what));
+        }
+        draft.rematch_of = Some(id);
+        draft.invitee = Some(opponent.clone());
+        draft.inviter_seat = draft.inviter_seat.or(Some(seat.opponent()));
+        if request.settings.is_none() {
+            draft.settings = before.settings.clone();
+        }
+        Ok(())
+    }
+
+    async fn load(&self, name: &str) -> Result<(Invite, Stamp), ApiError> {
+        let id = request::invite_id("name", name)?;
+        self.node.store.invite(id).await.map_err(errors::store)
+    }
+
+    /// Ends an open invite. The same player's same request finds it ended by itself.
+    async fn close(
+        &self,
+        invite: &Invite,
+        end: InviteEnd,
+        by: String,
+        request_id: RequestId,
+        public_key: Option<PublicKey>,
+    ) -> Result<Invite, ApiError> {
+        let closing = Closing { end, by, request_id, public_key };
+        let stored = self.node.store.close_invite(invite.id, closing.clone()).await;
+        let stored = stored.map_err(errors::store)?;
+        let own = stored.closing.as_ref().is_some_and(|first| {
+            let same_end = std::mem::discriminant(&first.end) == std::mem::discriminant(&closing.end);
+            same_end && first.by == closing.by && first.request_id == closing.request_id
+        });
+        if own {
+            Ok(stored)
+        } else {
+            Err(ApiError::precondition(ErrorReason::InviteNotOpen, &invite_name(invite.id)))
+        }
+    }
+
+    /// Creates the match of an accepted invite, unless it is there: whoever finds one missing makes it,
+    /// so an accept that broke off midway is finished by the next one who looks.
+    async fn ensure_match(&self, invite: &Invite) -> Result<(), ApiError> {
+        let Some(closing) = &invite.closing else { return Ok(()) };
+        let InviteEnd::Accepted { match_id } = closing.end else { return Ok(()) };
+        let store = self.node.store.as_ref();
+        if store.load(match_id).await.is_ok() {
+            return Ok(());
+        }
+        let inviter = Party { player: invite.inviter.clone(), public_key: invite.inviter_key };
+        let invitee = Party { player: closing.by.clone(), public_key: closing.public_key };
+        let parties = match invite.inviter_seat.unwrap_or_else(|| seat_by_id(match_id)) {
+            Seat::Black => PerSeat { black: inviter, white: invitee },
+            Seat::White => PerSeat { black: invitee, white: inviter },
+        };
+        let new = NewMatch {
+            id: match_id,
+            settings: invite.settings.clone(),
+            parties,
+            rematch_of: invite.rematch_of,
+        };
+        let now = store.now(match_id).await.map_err(errors::store)?;
+        store.create(Match::create(new, now), rand::random()).await.map_err(errors::store)?;
+        Ok(())
+    }
+
+    /// A new id: its time for order, its random part against guessing.
+    fn new_id(&self) -> MatchId {
+        let now_ms = self.node.clock.now_ms();
+        let id = uuid::Builder::from_unix_timestamp_millis(now_ms, &rand::random()).into_uuid();
+        MatchId::from_bytes(id.into_bytes())
+    }
+}
+
+/// The inviter's seat where nobody chose: even over many matches, the same for whoever makes the match.
+fn seat_by_id(id: MatchId) -> Seat {
+    if id.as_bytes()[15] & 1 == 0 { Seat::Black } else { Seat::White }
+}
+
+fn is_involved(invite: &Invite, player: &str) -> bool {
+    let closed_by = invite.closing.as_ref().map(|closing| closing.by.as_str());
+    invite.inviter == player || invite.invitee.as_deref() == Some(player) || closed_by == Some(player)
+}
+
+fn is_invitee(invite: &Invite, player: &str, join_secret: &str) -> bool {
+    match &invite.invitee {
+        Some(invitee) => invitee == player,
+        None => opens(invite, join_secret),
+    }
+}
+
+/// Whether the secret opens the invite. Hashes are compared, so the time it takes tells nothing.
+fn opens(invite: &Invite, join_secret: &str) -> bool {
+    invite.secret_hash.is_some_and(|hash| hash == secret_hash(join_secret))
+}
+
+fn secret_hash(join_secret: &str) -> [u8; 32] {
+    Sha256::digest(join_secret).into()
+}
+
+/// The key of a player who enters a match: the request's, else his token's.
+fn key(caller: &Caller, bytes: &[u8]) -> Result<Option<PublicKey>, ApiError> {
+    let own = caller.token_key().map(PublicKey::from_bytes);
+    Ok(request::public_key("public_key", bytes)?.or(own))
+}
+
+fn ttl_ms(ttl: Option<&prost_types::Duration>) -> Result<u64, ApiError> {
+    let Some(ttl) = ttl else { return Ok(TTL_DEFAULT_MS) };
+    let ms = duration_ms("ttl", ErrorReason::FieldInvalid, ttl)?;
+    if (TTL_MIN_MS..=TTL_MAX_MS).contains(&ms) {
+        Ok(ms)
+    } else {
+        Err(ApiError::field(ErrorReason::FieldInvalid, "ttl", "it is 1 minute to 7 days"))
+    }
+}

@@ -1,0 +1,119 @@
+//! `MatchmakingService`: how players come to a match.
+
+use std::sync::Arc;
+
+use futures::stream::BoxStream;
+use tonic::{Request, Response, Status};
+use wire::ApiError;
+use wire::v1::matchmaking_service_server::MatchmakingService;
+use wire::v1::{self, ErrorReason};
+
+use crate::access::Caller;
+use crate::invites::Invites;
+use crate::node::Node;
+
+/// The service over one node.
+pub(crate) struct Matchmaking {
+    invites: Invites,
+}
+
+impl Matchmaking {
+    pub(crate) fn new(node: Arc<Node>) -> Self {
+        Self { invites: Invites { node } }
+    }
+}
+
+fn unimplemented<T>() -> Result<Response<T>, Status> {
+    Err(ApiError::new(ErrorReason::Unimplemented).into())
+}
+
+#[tonic::async_trait]
+impl MatchmakingService for Matchmaking {
+    type WatchTicketStream = BoxStream<'static, Result<v1::WatchTicketResponse, Status>>;
+
+    async fn create_ticket(
+        &self,
+        _request: Request<v1::CreateTicketRequest>,
+    ) -> Result<Response<v1::CreateTicketResponse>, Status> {
+        unimplemented()
+    }
+
+    async fn get_ticket(
+        &self,
+        _request: Request<v1::GetTicketRequest>,
+    ) -> Result<Response<v1::GetTicketResponse>, Status> {
+        unimplemented()
+    }
+
+    async fn renew_ticket(
+        &self,
+        _request: Request<v1::RenewTicketRequest>,
+    ) -> Result<Response<v1::RenewTicketResponse>, Status> {
+        unimplemented()
+    }
+
+    async fn watch_ticket(
+        &self,
+        _request: Request<v1::WatchTicketRequest>,
+    ) -> Result<Response<Self::WatchTicketStream>, Status> {
+        unimplemented()
+    }
+
+    async fn cancel_ticket(
+        &self,
+        _request: Request<v1::CancelTicketRequest>,
+    ) -> Result<Response<v1::CancelTicketResponse>, Status> {
+        unimplemented()
+    }
+
+    async fn create_invite(
+        &self,
+        request: Request<v1::CreateInviteRequest>,
+    ) -> Result<Response<v1::CreateInviteResponse>, Status> {
+        let caller = Caller::of(&request);
+        Ok(Response::new(self.invites.create(&caller, request.into_inner()).await?))
+    }
+
+    async fn get_invite(
+        &self,
+        request: Request<v1::GetInviteRequest>,
+    ) -> Result<Response<v1::GetInviteResponse>, Status> {
+        let caller = Caller::of(&request);
+        let invite = self.invites.get(&caller, request.get_ref()).await?;
+        Ok(Response::new(v1::GetInviteResponse { invite: Some(invite) }))
+    }
+
+    async fn accept_invite(
+        &self,
+        request: Request<v1::AcceptInviteRequest>,
+    ) -> Result<Response<v1::AcceptInviteResponse>, Status> {
+        let caller = Caller::of(&request);
+        let invite = self.invites.accept(&caller, request.get_ref()).await?;
+        Ok(Response::new(v1::AcceptInviteResponse { invite: Some(invite) }))
+    }
+
+    async fn decline_invite(
+        &self,
+        request: Request<v1::DeclineInviteRequest>,
+    ) -> Result<Response<v1::DeclineInviteResponse>, Status> {
+        let caller = Caller::of(&request);
+        let invite = self.invites.decline(&caller, request.get_ref()).await?;
+        Ok(Response::new(v1::DeclineInviteResponse { invite: Some(invite) }))
+    }
+
+    async fn revoke_invite(
+        &self,
+        request: Request<v1::RevokeInviteRequest>,
+    ) -> Result<Response<v1::RevokeInviteResponse>, Status> {
+        let caller = Caller::of(&request);
+        let invite = self.invites.revoke(&caller, request.get_ref()).await?;
+        Ok(Response::new(v1::RevokeInviteResponse { invite: Some(invite) }))
+    }
+
+    async fn create_bot_match(
+        &self,
+        _request: Request<v1::CreateBotMatchRequest>,
+    ) -> Result<Response<v1::CreateBotMatchResponse>, Status> {
+        unimplemented()
+    }
+}

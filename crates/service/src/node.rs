@@ -1,0 +1,45 @@
+//! What all RPC services of one node share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use middleware::TokenIssuer;
+use store::{Clock, Store};
+use tokio::sync::watch;
+
+use crate::history::Histories;
+use crate::idempotency::RequestKeys;
+
+/// How a node behaves where the settings of a match do not say. Every value has a default.
+#[derive(Clone, Debug)]
+pub struct NodeConfig {
+    /// The silence after which a stream sends a heartbeat: short enough that a phone on a dead network
+    /// notices, long enough that idle streams cost little.
+    pub heartbeat: Duration,
+    /// Whether everyone may mint tokens.
+    pub dev: bool,
+}
+
+impl Default for NodeConfig {
+    fn default() -> Self {
+        Self { heartbeat: Duration::from_secs(10), dev: false }
+    }
+}
+
+/// One node: its store, its clock and what it keeps of matches in use.
+pub(crate) struct Node {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) config: NodeConfig,
+    pub(crate) issuer: Arc<TokenIssuer>,
+    pub(crate) histories: Arc<Histories>,
+    pub(crate) keys: RequestKeys,
+    /// True once the node is about to stop: streams end and say so.
+    pub(crate) draining: watch::Receiver<bool>,
+}
+
+impl Node {
+    pub(crate) fn heartbeat_ms(&self) -> u64 {
+        u64::try_from(self.config.heartbeat.as_millis()).unwrap_or(u64::MAX)
+    }
+}

@@ -1,0 +1,264 @@
+//! The server: the RPC services behind their layers, from a listener to the end of its grace.
+
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderName, Response};
+use middleware::{ApiKeys, Auth, AuthLayer, DeadlineLayer, TokenIssuer, TraceLayer};
+use store::{Clock, Store};
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tonic::Status;
+use tonic::body::Body;
+use tonic::service::Routes;
+use tonic::transport::server::TcpIncoming;
+use tonic_web::GrpcWebLayer;
+use tower::ServiceBuilder;
+use tower_http::catch_panic::{CatchPanicLayer, ResponseForPanic};
+use tower_http::cors::{AllowHeaders, Any as AnyOrigin, CorsLayer};
+use tracing::warn;
+use wire::v1::feed_service_server::FeedServiceServer;
+use wire::v1::match_service_server::MatchServiceServer;
+use wire::v1::matchmaking_service_server::MatchmakingServiceServer;
+use wire::v1::player_service_server::PlayerServiceServer;
+
+use crate::clockwork;
+use crate::convert::errors;
+use crate::feed_service::Feed;
+use crate::idempotency::RequestKeys;
+use crate::match_service::Matches;
+use crate::matchmaking_service::Matchmaking;
+use crate::node::{Node, NodeConfig};
+use crate::player_service::Players;
+
+/// The largest request, bytes: the longest one, an invite with all its settings, is below 2 KiB.
+pub const REQUEST_BYTES_MAX: usize = 64 * 1024;
+
+/// Calls and streams open at once on one connection: a back end's whole fan-out, and a bound on what one
+/// peer can make the server keep.
+const STREAMS_PER_CONNECTION_MAX: u32 = 4_096;
+
+/// Bytes of request headers: a token is at most 4 KiB.
+const HEADER_BYTES_MAX: u32 = 16 * 1024;
+
+/// Silence on a connection after which the server asks whether anybody is there, and how long it waits
+/// for an answer. Phones vanish without a word.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long calls in flight may take to finish once the server is told to stop. Then it stops.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// How long a browser may remember that it may call.
+const CORS_MAX_AGE: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// What a browser may read of an answer: without these an error has neither code nor reason.
+const EXPOSED_HEADERS: [HeaderName; 4] = [
+    HeaderName::from_static("grpc-status"),
+    HeaderName::from_static("grpc-message"),
+    HeaderName::from_static("grpc-status-details-bin"),
+    HeaderName::from_static("grpc-retry-pushback-ms"),
+];
+
+/// Why a server could not start or ended by itself.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The transport failed.
+    #[error("the server ended: {0}")]
+    Transport(#[from] tonic::transport::Error),
+    /// The reflection service refused the descriptors.
+    #[error("the API's descriptors cannot be served: {0}")]
+    Reflection(#[from] tonic_reflection::server::Error),
+}
+
+/// A server of the whole API on one node. All that it needs comes from outside.
+pub struct Server {
+    /// Where matches are kept.
+    pub store: Arc<dyn Store>,
+    /// The node's clock: ids, tokens, heartbeats. Matches go by the store's.
+    pub clock: Arc<dyn Clock>,
+    /// How it behaves.
+    pub config: NodeConfig,
+    /// Makes players' tokens; those of others are not accepted.
+    pub issuer: TokenIssuer,
+    /// The keys of back ends and operators.
+    pub api_keys: ApiKeys,
+    /// The secret that requests are remembered under; shared by all nodes of a store.
+    pub request_secret: [u8; 32],
+    /// Whether clients may ask for the API's descriptors.
+    pub reflection: bool,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Serves on `listener` until `shutdown` resolves, then lets calls finish for a bounded time while
+    /// streams are told to resume elsewhere.
+    ///
+    /// # Errors
+    /// If the API cannot be set up or the transport fails.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send,
+    ) -> Result<(), ServeError> {
+        let (drain, draining) = watch::channel(false);
+        let auth = self.auth();
+        let reflection = self.reflection;
+        let node = Arc::new(self.into_node(draining));
+        let (health, routes) = routes(&node, reflection).await?;
+        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+        let mut stopping = drain.subscribe();
+        let stop = async move {
+            // An error says that the sender is gone, and then the server is to stop as well.
+            let _ = stopping.wait_for(|stopping| *stopping).await;
+        };
+        let serving = transport(auth, routes, incoming, stop);
+        let ticking = clockwork::run(Arc::clone(&node.store), Arc::clone(&node.clock));
+        let until_told = async {
+            shutdown.await;
+            health.not_serving().await;
+            drain.send_replace(true);
+            tokio::time::sleep(GRACE).await;
+        };
+        tokio::select! {
+            ended = serving => ended.map_err(ServeError::from),
+            () = ticking => Ok(()),
+            () = until_told => {
+                warn!(grace_s = GRACE.as_secs(), "calls still open after the grace are cut off");
+                Ok(())
+            }
+        }
+    }
+
+    fn auth(&self) -> Auth {
+        let clock = Arc::clone(&self.clock);
+        Auth {
+            verifier: Arc::new(self.issuer.verifier()),
+            api_keys: self.api_keys.clone(),
+            dev: self.config.dev,
+            clock: Arc::new(move || clock.now_ms()),
+        }
+    }
+
+    fn into_node(self, draining: watch::Receiver<bool>) -> Node {
+        Node {
+            store: self.store,
+            clock: self.clock,
+            config: self.config,
+            issuer: Arc::new(self.issuer),
+            histories: Arc::default(),
+            keys: RequestKeys::new(self.request_secret),
+            draining,
+        }
+    }
+}
+
+/// Runs the transport with its layers, the outermost first, until `stop` and the last call.
+async fn transport(
+    auth: Auth,
+    routes: Routes,
+    incoming: TcpIncoming,
+    stop: impl Future<Output = ()>,
+) -> Result<(), tonic::transport::Error> {
+    let layers = ServiceBuilder::new()
+        .layer(cors())
+        .layer(GrpcWebLayer::new())
+        .layer(TraceLayer)
+        .layer(CatchPanicLayer::custom(Panicked))
+        .layer(DeadlineLayer::default())
+        .layer(AuthLayer::new(auth))
+        .into_inner();
+    tonic::transport::Server::builder()
+        .accept_http1(true)
+        .max_concurrent_streams(STREAMS_PER_CONNECTION_MAX)
+        .http2_max_header_list_size(HEADER_BYTES_MAX)
+        .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
+        .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+        .layer(layers)
+        .add_routes(routes)
+        .serve_with_incoming_shutdown(incoming, stop)
+        .await
+}
+
+/// The API on one health-checked set of routes.
+async fn routes(node: &Arc<Node>, reflection: bool) -> Result<(Health, Routes), ServeError> {
+    let (reporter, health) = tonic_health::server::health_reporter();
+    let mut routes = Routes::new(health);
+    let matches = MatchServiceServer::new(Matches { node: Arc::clone(node) });
+    let matchmaking = MatchmakingServiceServer::new(Matchmaking::new(Arc::clone(node)));
+    let players = PlayerServiceServer::new(Players { node: Arc::clone(node) });
+    routes = routes
+        .add_service(matches.max_decoding_message_size(REQUEST_BYTES_MAX))
+        .add_service(matchmaking.max_decoding_message_size(REQUEST_BYTES_MAX))
+        .add_service(players.max_decoding_message_size(REQUEST_BYTES_MAX))
+        .add_service(FeedServiceServer::new(Feed).max_decoding_message_size(REQUEST_BYTES_MAX));
+    if reflection {
+        let builder = || {
+            tonic_reflection::server::Builder::configure()
+                .register_encoded_file_descriptor_set(wire::FILE_DESCRIPTOR_SET)
+                .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        };
+        routes = routes.add_service(builder().build_v1()?).add_service(builder().build_v1alpha()?);
+    }
+    let health = Health(reporter);
+    health.serving().await;
+    Ok((health, routes))
+}
+
+/// What health checks are told.
+struct Health(tonic_health::server::HealthReporter);
+
+impl Health {
+    async fn serving(&self) {
+        self.report(tonic_health::ServingStatus::Serving).await;
+    }
+
+    async fn not_serving(&self) {
+        self.report(tonic_health::ServingStatus::NotServing).await;
+    }
+
+    /// The whole server (the empty name) and each service stand and fall together.
+    async fn report(&self, status: tonic_health::ServingStatus) {
+        let services = [
+            "",
+            wire::v1::match_service_server::SERVICE_NAME,
+            wire::v1::matchmaking_service_server::SERVICE_NAME,
+            wire::v1::player_service_server::SERVICE_NAME,
+            wire::v1::feed_service_server::SERVICE_NAME,
+        ];
+        for service in services {
+            self.0.set_service_status(service, status).await;
+        }
+    }
+}
+
+/// Browsers may call from any page: what lets a caller in is a token, which no page sends by itself.
+fn cors() -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(AnyOrigin)
+        .allow_methods([http::Method::POST])
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(EXPOSED_HEADERS)
+        .max_age(CORS_MAX_AGE)
+}
+
+/// Answers a call whose handler panicked. What it panicked with stays in the process.
+#[derive(Clone, Copy)]
+struct Panicked;
+
+impl ResponseForPanic for Panicked {
+    type ResponseBody = Body;
+
+    fn response_for_panic(&mut self, _cause: Box<dyn Any + Send + 'static>) -> Response<Body> {
+        Status::from(errors::incident("a handler panicked")).into_http()
+    }
+}
