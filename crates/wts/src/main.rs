@@ -1,5 +1,6 @@
 //! What the Shell: serve, demo, play and check.
 
+mod serve;
 mod vectors;
 
 use std::io::Write as _;
@@ -18,12 +19,15 @@ struct Cli {
 /// Each command is a file of its own, with its arguments and a `run` that says how the process ends.
 #[derive(Subcommand)]
 enum Command {
+    /// The server, in this process
+    Serve(serve::Arguments),
     /// Test vectors of the rules, commitments and transcripts
     Vectors(vectors::Arguments),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Vectors(arguments) => vectors::run(&arguments),
     };
     result.unwrap_or_else(|error| {

@@ -1,0 +1,160 @@
+//! `wts serve`: the server.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use middleware::{ApiKeys, TokenIssuer};
+use service::{NodeConfig, Server};
+use store::{Clock, SystemClock};
+use store_embedded::VolatileStore;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// What tokens name as their maker and as whom they are for.
+const TOKEN_ISSUER: &str = "whattheshell";
+
+/// Heartbeats more often than this cost more than they tell; rarer than a minute, phones give up.
+const HEARTBEAT_S: std::ops::RangeInclusive<u64> = 1..=60;
+
+/// Options of `wts serve`.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// Where to listen, ADDRESS:PORT; port 0 takes a free one
+    #[arg(long, env = "WTS_LISTEN", default_value = "127.0.0.1:7654")]
+    listen: SocketAddr,
+
+    /// Development mode: everyone may mint a token for any player. Not for production
+    #[arg(long, env = "WTS_DEV")]
+    dev: bool,
+
+    /// A back end that may act for players and mint their tokens, NAME=SHA256 of its API key in hex;
+    /// may be repeated
+    #[arg(long = "backend", env = "WTS_BACKENDS", value_delimiter = ',', value_name = "NAME=SHA256")]
+    backends: Vec<String>,
+
+    /// Seconds of silence after which a stream sends a heartbeat, 1 to 60
+    #[arg(long, env = "WTS_HEARTBEAT_S", default_value_t = 10)]
+    heartbeat_s: u64,
+
+    /// Do not tell clients the API's descriptors
+    #[arg(long, env = "WTS_NO_REFLECTION")]
+    no_reflection: bool,
+
+    /// What to log, as tracing's filters say it: `info`, `service=debug`
+    #[arg(long, env = "WTS_LOG", default_value = "info")]
+    log: String,
+}
+
+/// Serves until it is told to stop.
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let filter = EnvFilter::try_new(&arguments.log).context("--log is not a filter")?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let server = server(arguments)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(arguments.listen)
+            .await
+            .with_context(|| format!("{} cannot be listened on", arguments.listen))?;
+        let mut told = Told::listen()?;
+        greet(arguments, listener.local_addr()?)?;
+        server.serve(listener, async move { told.stop().await }).await?;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn server(arguments: &Arguments) -> anyhow::Result<Server> {
+    if !HEARTBEAT_S.contains(&arguments.heartbeat_s) {
+        bail!("--heartbeat-s is {} to {}", HEARTBEAT_S.start(), HEARTBEAT_S.end());
+    }
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+    let mut api_keys = ApiKeys::new();
+    for backend in &arguments.backends {
+        let (name, digest) = parse_backend(backend)?;
+        api_keys = api_keys.backend(name, digest);
+    }
+    let heartbeat = Duration::from_secs(arguments.heartbeat_s);
+    Ok(Server {
+        store: Arc::new(VolatileStore::new(Arc::clone(&clock))),
+        clock,
+        config: NodeConfig { heartbeat, dev: arguments.dev },
+        // The store forgets with the process, and so may the keys.
+        issuer: TokenIssuer::new(&rand::random(), TOKEN_ISSUER, TOKEN_ISSUER),
+        api_keys,
+        request_secret: rand::random(),
+        reflection: !arguments.no_reflection,
+    })
+}
+
+/// `NAME=SHA256`: the key itself is never told to the server.
+fn parse_backend(text: &str) -> anyhow::Result<(&str, [u8; 32])> {
+    let wrong = || format!("--backend {text}: it is NAME=SHA256, 64 hexadecimal digits after the name");
+    let (name, hex) = text.split_once('=').with_context(wrong)?;
+    let digits = hex.as_bytes();
+    if !wire::is_id(name) || digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
+        bail!(wrong());
+    }
+    let mut digest = [0; 32];
+    for (byte, pair) in digest.iter_mut().zip(hex.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair)?, 16).with_context(wrong)?;
+    }
+    Ok((name, digest))
+}
+
+/// Says where the server is and what to try next. The first line is for programs too.
+fn greet(arguments: &Arguments, address: SocketAddr) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "listening on http://{address}")?;
+    writeln!(out, "matches are kept in memory: they end with this process")?;
+    if arguments.dev {
+        warn_dev(&mut out, address)?;
+        writeln!(out, "\nTry next, in two more terminals:")?;
+        writeln!(out, "  wts play --server http://{address} --as ann --invite bob")?;
+        writeln!(
+            out,
+            "  wts play --server http://{address} --as bob --accept invites/…   (ann is shown it)"
+        )?;
+    } else if arguments.backends.is_empty() {
+        writeln!(out, "\nNobody can get a token: start with --dev to try it, or name a back end with")?;
+        writeln!(out, "  --backend NAME=$(printf %s \"$KEY\" | sha256sum | cut -d' ' -f1)")?;
+    }
+    if !arguments.no_reflection {
+        writeln!(out, "\nAny gRPC client can look around:")?;
+        writeln!(out, "  buf curl --http2-prior-knowledge http://{address} --list-methods")?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn warn_dev(out: &mut impl std::io::Write, address: SocketAddr) -> std::io::Result<()> {
+    writeln!(out, "\n  !! DEVELOPMENT MODE, NOT FOR PRODUCTION !!")?;
+    writeln!(out, "  Everyone may mint a token for any player, so nobody is who he says.")?;
+    if !address.ip().is_loopback() {
+        writeln!(out, "  This server can be reached from other machines.")?;
+    }
+    Ok(())
+}
+
+/// The signals that tell a process to stop.
+struct Told {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+impl Told {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn stop(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
