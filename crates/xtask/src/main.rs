@@ -11,6 +11,7 @@
 
 mod bench;
 mod generate;
+mod lint;
 mod process;
 mod test;
 mod tidy;
@@ -41,6 +42,8 @@ enum Task {
     Tidy,
     /// Write the generated code that belongs to proto/
     Generate,
+    /// Lint the protos and format them
+    Lint,
     /// Run the benches
     Bench {
         /// Run this one only
@@ -69,6 +72,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Test { full } => test::run(full),
         Task::Tidy => tidy::run(),
         Task::Generate => generate::run(false),
+        Task::Lint => lint::run(false),
         Task::Bench { only, json } => bench::run(only.as_deref(), json),
     }
 }

@@ -7,7 +7,7 @@ use anyhow::bail;
 use cargo_metadata::MetadataCommand;
 
 use crate::process::{self, Closing};
-use crate::{bench, generate, tidy, tool};
+use crate::{bench, generate, lint, tidy, tool};
 
 /// One step of a test run.
 struct Stage {
@@ -41,6 +41,11 @@ const STAGES: &[Stage] = &[
         name: "generate",
         why: "run `cargo xtask generate` and commit what it writes",
         work: Work::Own(|| generate::run(true)),
+    },
+    Stage {
+        name: "lint",
+        why: "a proto breaks a rule of the API's style, or is not formatted; try `cargo xtask lint`",
+        work: Work::Own(|| lint::run(true)),
     },
     Stage {
         name: "deny",
