@@ -180,3 +180,11 @@ fn a_match_in_which_nobody_does_anything_is_void_after_the_idle_limit() {
         ),
     );
 }
+
+#[test]
+fn a_flag_at_the_moment_of_the_idle_limit_is_a_flag() {
+    let idle_ms = Settings::IDLE_MIN_MS;
+    let slow = Settings { time: TimeControl::PerTurn { turn_ms: idle_ms }, idle_ms, ..DEFAULT };
+    let last = 2_000 + idle_ms;
+    check_started(slow, &format!("{} tick -> done; ends Draw BothFlagged at {last}", last + 1));
+}
