@@ -125,7 +125,7 @@ fn greet(arguments: &Arguments, address: SocketAddr) -> anyhow::Result<()> {
     }
     if !arguments.no_reflection {
         writeln!(out, "\nAny gRPC client can look around:")?;
-        writeln!(out, "  buf curl --http2-prior-knowledge http://{address} --list-methods")?;
+        writeln!(out, "  buf curl --protocol grpc --http2-prior-knowledge http://{address} --list-methods")?;
     }
     out.flush()?;
     Ok(())
