@@ -211,10 +211,3 @@ impl<B: Body> Body for DeadlineBody<B> {
         }
     }
 }
-
-/// A response that the deadline layer has not touched can stand where one that it has is wanted.
-impl<B: Default> Default for DeadlineBody<B> {
-    fn default() -> Self {
-        Self { body: Some(B::default()), alarm: None }
-    }
-}

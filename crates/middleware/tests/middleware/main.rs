@@ -1,0 +1,8 @@
+//! What the layers promise, checked through their public surface.
+
+mod auth;
+mod calls;
+mod deadline;
+mod policy;
+mod tokens;
+mod trace;
