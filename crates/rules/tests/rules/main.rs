@@ -4,6 +4,7 @@ mod boards;
 mod cells;
 mod model;
 mod plain;
+mod rows;
 mod symmetry;
 mod text;
 mod turns;

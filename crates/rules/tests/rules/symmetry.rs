@@ -86,7 +86,7 @@ fn listed(events: &[Event]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn mirrored_turns_have_mirrored_effects(
