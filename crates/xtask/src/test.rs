@@ -1,6 +1,6 @@
 //! `cargo xtask test`: every stage, in order, until one fails.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -23,8 +23,8 @@ enum Work {
     Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
     /// cargo-deny, wherever it is installed.
     Deny(&'static [&'static str]),
-    /// The binary that the build stage made, on every file of vectors.
-    Vectors,
+    /// The binary that the build stage made, with these arguments.
+    Wts(fn() -> anyhow::Result<Vec<OsString>>),
     /// A task of this program.
     Own(fn() -> anyhow::Result<()>),
 }
@@ -73,7 +73,7 @@ const STAGES: &[Stage] = &[
         why: "a promise is broken",
         work: Work::Cargo(&["test", "--workspace", "--locked"], &[]),
     },
-    Stage { name: "vectors", why: "this build disagrees with a test vector", work: Work::Vectors },
+    Stage { name: "vectors", why: "this build disagrees with a test vector", work: Work::Wts(check_vectors) },
     Stage {
         name: "doc",
         why: "a link in the documentation leads nowhere",
@@ -89,7 +89,7 @@ const LONG_STAGES: &[Stage] = &[
     Stage {
         name: "properties",
         why: "a property fails for a rare case; the case is written beside the test",
-        work: Work::Cargo(&["test", "--workspace", "--locked"], &[("PROPTEST_CASES", "4096")]),
+        work: Work::Cargo(&["test", "--workspace", "--locked"], &[("PROPTEST_CASES", "10000")]),
     },
     Stage { name: "benches", why: "a bench does not run", work: Work::Own(|| bench::run(None, false)) },
 ];
@@ -129,27 +129,25 @@ fn perform(work: &Work) -> anyhow::Result<Vec<Closing>> {
             process::run_tests(process::cargo().args(*arguments).envs(variables.iter().copied()))
         }
         Work::Deny(arguments) => process::run_tests(Command::new(tool::deny()?).args(*arguments)),
-        Work::Vectors => process::run_tests(wts()?.args(["vectors", "check"]).args(vector_files()?)),
+        Work::Wts(arguments) => {
+            let target = MetadataCommand::new().no_deps().exec()?.target_directory;
+            process::run_tests(Command::new(target.join("debug").join("wts")).args(arguments()?))
+        }
         Work::Own(task) => task().map(|()| Vec::new()),
     }
 }
 
-/// The binary that the build stage made.
-fn wts() -> anyhow::Result<Command> {
-    let target = MetadataCommand::new().no_deps().exec()?.target_directory;
-    Ok(Command::new(target.join("debug").join("wts")))
-}
-
-/// All vectors of the project, in the order of their names.
-fn vector_files() -> anyhow::Result<Vec<PathBuf>> {
+/// The arguments that check all vectors of the project, in the order of their names.
+fn check_vectors() -> anyhow::Result<Vec<OsString>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir("tests/vectors")? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "jsonl") {
-            files.push(path);
+            files.push(path.into_os_string());
         }
     }
     files.sort();
+    files.splice(0..0, ["vectors".into(), "check".into()]);
     Ok(files)
 }
 
