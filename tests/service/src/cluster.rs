@@ -1,0 +1,197 @@
+//! Nodes over one store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use middleware::{ApiKeys, NewToken, TokenIssuer};
+use service::{NodeConfig, Server};
+use store::{Clock, ScriptedClock, Shard, Store, SystemClock};
+use store_embedded::VolatileStore;
+use tonic::Status;
+use wire::v1;
+
+use crate::{Caller, Credential, Duel, TestServer, connect, soon};
+
+/// What the scripted clock shows at first, ms since 1970: the beginning of 2026.
+pub const START_MS: u64 = 1_767_225_600_000;
+
+/// The key of the back end that every cluster knows.
+pub const API_KEY: &str = "backend-key-of-the-tests-0123456789";
+
+const OPERATOR_KEY: &str = "operator-key-of-the-tests-0123456789";
+const TOKEN_SEED: [u8; 32] = [0x5e; 32];
+const REQUEST_SECRET: [u8; 32] = [0x1d; 32];
+
+/// The longest step of the scripted clock, ms: a store that nobody visits for 3 s counts the gap as an
+/// outage.
+const STEP_MS_MAX: u64 = 1_000;
+
+/// What a cluster is made of.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// How many nodes.
+    pub nodes: usize,
+    /// Whether everyone may mint tokens.
+    pub dev: bool,
+    /// Whether the nodes serve reflection.
+    pub reflection: bool,
+    /// The silence after which a stream sends a heartbeat.
+    pub heartbeat: Duration,
+    /// Whether time is the machine's instead of the scripted clock's.
+    pub system_time: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            nodes: 1,
+            dev: false,
+            reflection: true,
+            heartbeat: NodeConfig::default().heartbeat,
+            system_time: false,
+        }
+    }
+}
+
+/// One or more nodes over one store.
+pub struct Cluster {
+    /// Moves the time of the store and of every node; without effect under system time.
+    pub clock: Arc<ScriptedClock>,
+    /// The store itself, without the nodes' faults.
+    pub store: Arc<dyn Store>,
+    /// The nodes.
+    pub nodes: Vec<TestServer>,
+    issuer: TokenIssuer,
+}
+
+impl Cluster {
+    /// One node.
+    pub async fn of_one() -> Self {
+        Self::start(Setup::default()).await
+    }
+
+    /// Two nodes.
+    pub async fn of_two() -> Self {
+        Self::start(Setup { nodes: 2, ..Setup::default() }).await
+    }
+
+    /// Starts what is asked for.
+    pub async fn start(setup: Setup) -> Self {
+        let scripted = Arc::new(ScriptedClock::at_ms(START_MS));
+        let clock: Arc<dyn Clock> = if setup.system_time {
+            Arc::new(SystemClock::start())
+        } else {
+            Arc::clone(&scripted) as Arc<dyn Clock>
+        };
+        let store: Arc<dyn Store> = Arc::new(VolatileStore::new(Arc::clone(&clock)));
+        let mut nodes = Vec::new();
+        for _ in 0..setup.nodes {
+            nodes.push(TestServer::start(node(&setup, Arc::clone(&store), Arc::clone(&clock))).await);
+        }
+        Self { clock: scripted, store, nodes, issuer: issuer() }
+    }
+
+    /// Moves time on, in steps that no store takes for an outage. What becomes due is done by the nodes
+    /// soon after: wait for the effect.
+    pub async fn advance_ms(&self, ms: u64) {
+        let mut left_ms = ms;
+        while left_ms > 0 {
+            let step_ms = left_ms.min(STEP_MS_MAX);
+            left_ms -= step_ms;
+            self.clock.advance_ms(step_ms);
+            for shard in 0..self.store.shard_count() {
+                self.store.due(Shard(shard), 0).await.expect("the store itself has no faults");
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// A caller with this credential at this node.
+    pub async fn caller(&self, node: usize, name: &str, credential: Credential) -> Caller {
+        Caller::new(name, credential, connect(self.nodes[node].address).await)
+    }
+
+    /// The player `players/{id}` at this node, with a token that the API minted for him.
+    pub async fn player(&self, node: usize, id: &str) -> Caller {
+        let name = format!("players/{id}");
+        let request = v1::MintPlayerTokenRequest { player: name.clone(), ..Default::default() };
+        let backend = self.backend(node).await;
+        let minted = soon("MintPlayerToken", backend.players().mint_player_token(request)).await;
+        let token = minted.expect("a back end may mint").into_inner().token;
+        self.caller(node, &name, Credential::token(&token)).await
+    }
+
+    /// A back end at this node.
+    pub async fn backend(&self, node: usize) -> Caller {
+        self.caller(node, "", Credential::api_key(API_KEY)).await
+    }
+
+    /// An operator at this node.
+    pub async fn operator(&self, node: usize) -> Caller {
+        self.caller(node, "", Credential::api_key(OPERATOR_KEY)).await
+    }
+
+    /// Somebody without a credential.
+    pub async fn stranger(&self, node: usize) -> Caller {
+        self.caller(node, "", Credential::none()).await
+    }
+
+    /// A token as the nodes' own key makes it, at any time the test likes.
+    #[must_use]
+    pub fn token(&self, new: &NewToken, now_ms: u64) -> Credential {
+        let (token, _) = self.issuer.mint(new, now_ms).expect("the test asks for a token that can be");
+        Credential::token(&token)
+    }
+
+    /// The players ada (black, first node) and bo (white, last node) in a match that both have joined.
+    pub async fn duel(&self, settings: v1::MatchSettings) -> Duel {
+        let duel = self.agreed(settings).await;
+        duel.join().await;
+        duel
+    }
+
+    /// The same before anybody has joined.
+    pub async fn agreed(&self, settings: v1::MatchSettings) -> Duel {
+        let ada = self.player(0, "ada").await;
+        let bo = self.player(self.nodes.len() - 1, "bo").await;
+        Duel::agree(&ada, &bo, settings).await
+    }
+
+    /// The match as every node tells it to a back end: all must agree.
+    ///
+    /// # Errors
+    /// The refusal, if all nodes refuse.
+    pub async fn agreed_view(&self, name: &str) -> Result<v1::Match, Status> {
+        let mut first = None;
+        for node in 0..self.nodes.len() {
+            let seen = self.backend(node).await.get(name).await?;
+            let first = first.get_or_insert_with(|| seen.clone());
+            assert_eq!(*first, seen, "node {node} tells another match");
+        }
+        Ok(first.expect("a cluster has nodes"))
+    }
+}
+
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cluster").field("nodes", &self.nodes).finish_non_exhaustive()
+    }
+}
+
+fn issuer() -> TokenIssuer {
+    TokenIssuer::new(&TOKEN_SEED, "wts-tests", "wts-tests")
+}
+
+fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Server {
+    Server {
+        store,
+        clock,
+        config: NodeConfig { heartbeat: setup.heartbeat, dev: setup.dev },
+        issuer: issuer(),
+        api_keys: ApiKeys::new()
+            .backend("lobby", ApiKeys::digest(API_KEY.as_bytes()))
+            .operator("olga", ApiKeys::digest(OPERATOR_KEY.as_bytes())),
+        request_secret: REQUEST_SECRET,
+        reflection: setup.reflection,
+    }
+}

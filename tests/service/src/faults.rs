@@ -1,0 +1,272 @@
+//! What goes wrong between a node and the store.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
+use sealing::MatchId;
+use store::{
+    Closing, Commit, CommitOutcome, Due, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore,
+    PageKey, PlayerStore, RequestKey, RequestRecord, RequestStore, Shard, Store, StoreError, Version,
+};
+use tokio::sync::watch;
+
+use crate::soon;
+
+/// An operation of the store.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names are those of the store's traits")]
+pub enum Operation {
+    Now,
+    Create,
+    Load,
+    Commit,
+    Turns,
+    Watch,
+    Due,
+    Postpone,
+    Settle,
+    CreateInvite,
+    Invite,
+    CloseInvite,
+    IndexMatch,
+    MatchesOf,
+    Remember,
+}
+
+/// What happens to a call.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// It does not reach the store, and fails.
+    Refused,
+    /// It has its effect, and fails: the acknowledgement is lost.
+    AnswerLost,
+    /// It panics before it reaches the store.
+    Panic,
+    /// It waits at the gate, then goes on.
+    Held(Gate),
+    /// It has its effect, and its answer waits at the gate.
+    AnswerHeld(Gate),
+}
+
+/// Where a held call waits. Clones are the same gate.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    waiting: watch::Sender<usize>,
+    open: watch::Sender<bool>,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self { waiting: watch::Sender::new(0), open: watch::Sender::new(false) }
+    }
+}
+
+impl Gate {
+    /// Waits until a call has come to the gate.
+    pub async fn reached(&self) {
+        let mut waiting = self.waiting.subscribe();
+        let came = soon("a call at the gate", waiting.wait_for(|waiting| *waiting > 0)).await;
+        came.expect("the gate holds its own sender");
+    }
+
+    /// Lets every call through, now and later.
+    pub fn open(&self) {
+        self.open.send_replace(true);
+    }
+
+    async fn pass(&self) {
+        self.waiting.send_modify(|waiting| *waiting += 1);
+        let mut open = self.open.subscribe();
+        // The sender is ours, so the wait ends only by the gate's opening.
+        let _ = open.wait_for(|open| *open).await;
+    }
+}
+
+#[derive(Debug, Default)]
+struct Plan {
+    /// Calls since the plan was made.
+    calls: usize,
+    once: HashMap<usize, Fault>,
+    always: Option<Fault>,
+}
+
+/// What is to go wrong, at which call. Clones are the same plan.
+#[derive(Clone, Debug, Default)]
+pub struct Faults(Arc<Mutex<HashMap<Operation, Plan>>>);
+
+impl Faults {
+    /// The `nth` call of an operation from now on (1: the next) meets this fault.
+    pub fn at(&self, operation: Operation, nth: usize, fault: Fault) {
+        let mut plans = self.plans();
+        let plan = plans.entry(operation).or_default();
+        plan.once.insert(plan.calls + nth, fault);
+    }
+
+    /// The next call of an operation is held before it reaches the store.
+    #[must_use]
+    pub fn hold(&self, operation: Operation) -> Gate {
+        let gate = Gate::default();
+        self.at(operation, 1, Fault::Held(gate.clone()));
+        gate
+    }
+
+    /// The answer of the next call of an operation is held.
+    #[must_use]
+    pub fn hold_answer(&self, operation: Operation) -> Gate {
+        let gate = Gate::default();
+        self.at(operation, 1, Fault::AnswerHeld(gate.clone()));
+        gate
+    }
+
+    /// Every call of an operation meets this fault, until [`Self::clear`].
+    pub fn always(&self, operation: Operation, fault: Fault) {
+        self.plans().entry(operation).or_default().always = Some(fault);
+    }
+
+    /// Nothing goes wrong any more.
+    pub fn clear(&self) {
+        self.plans().clear();
+    }
+
+    fn plans(&self) -> MutexGuard<'_, HashMap<Operation, Plan>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self, operation: Operation) -> Option<Fault> {
+        let mut plans = self.plans();
+        let plan = plans.get_mut(&operation)?;
+        plan.calls += 1;
+        plan.once.remove(&plan.calls).or_else(|| plan.always.clone())
+    }
+}
+
+/// A store as a node reaches it: the real one, behind its [`Faults`].
+pub struct FaultyStore {
+    inner: Arc<dyn Store>,
+    faults: Faults,
+}
+
+impl FaultyStore {
+    /// The store behind these faults.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Store>, faults: Faults) -> Self {
+        Self { inner, faults }
+    }
+
+    async fn call<T>(
+        &self,
+        operation: Operation,
+        call: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let unavailable = || Err(StoreError::Unavailable(format!("{operation:?} was told to fail")));
+        match self.faults.next(operation) {
+            None => call.await,
+            Some(Fault::Refused) => unavailable(),
+            Some(Fault::AnswerLost) => {
+                call.await?;
+                unavailable()
+            }
+            Some(Fault::Panic) => panic!("{operation:?} was told to panic"),
+            Some(Fault::Held(gate)) => {
+                gate.pass().await;
+                call.await
+            }
+            Some(Fault::AnswerHeld(gate)) => {
+                let answer = call.await;
+                gate.pass().await;
+                answer
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for FaultyStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FaultyStore").field("faults", &self.faults).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl MatchStore for FaultyStore {
+    fn shard_count(&self) -> u16 {
+        self.inner.shard_count()
+    }
+
+    async fn now(&self, id: MatchId) -> Result<Now, StoreError> {
+        self.call(Operation::Now, self.inner.now(id)).await
+    }
+
+    async fn create(&self, change: Change, nonce: [u8; 8]) -> Result<Loaded, StoreError> {
+        self.call(Operation::Create, self.inner.create(change, nonce)).await
+    }
+
+    async fn load(&self, id: MatchId) -> Result<Loaded, StoreError> {
+        self.call(Operation::Load, self.inner.load(id)).await
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<CommitOutcome, StoreError> {
+        self.call(Operation::Commit, self.inner.commit(commit)).await
+    }
+
+    async fn turns(&self, id: MatchId, from: u32, limit: usize) -> Result<Vec<Arc<TurnRecord>>, StoreError> {
+        self.call(Operation::Turns, self.inner.turns(id, from, limit)).await
+    }
+
+    async fn watch(&self, id: MatchId) -> Result<Hints, StoreError> {
+        self.call(Operation::Watch, self.inner.watch(id)).await
+    }
+
+    async fn due(&self, shard: Shard, limit: usize) -> Result<Due, StoreError> {
+        self.call(Operation::Due, self.inner.due(shard, limit)).await
+    }
+
+    async fn postpone(&self, id: MatchId, version: Version, due: Stamp) -> Result<(), StoreError> {
+        self.call(Operation::Postpone, self.inner.postpone(id, version, due)).await
+    }
+
+    async fn settle(&self, id: MatchId, version: Version, done: &[FollowUp]) -> Result<(), StoreError> {
+        self.call(Operation::Settle, self.inner.settle(id, version, done)).await
+    }
+}
+
+#[async_trait]
+impl InviteStore for FaultyStore {
+    async fn create_invite(&self, invite: Invite) -> Result<Invite, StoreError> {
+        self.call(Operation::CreateInvite, self.inner.create_invite(invite)).await
+    }
+
+    async fn invite(&self, id: InviteId) -> Result<(Invite, Stamp), StoreError> {
+        self.call(Operation::Invite, self.inner.invite(id)).await
+    }
+
+    async fn close_invite(&self, id: InviteId, closing: Closing) -> Result<Invite, StoreError> {
+        self.call(Operation::CloseInvite, self.inner.close_invite(id, closing)).await
+    }
+}
+
+#[async_trait]
+impl PlayerStore for FaultyStore {
+    async fn index_match(&self, player: &str, entry: Indexed) -> Result<(), StoreError> {
+        self.call(Operation::IndexMatch, self.inner.index_match(player, entry)).await
+    }
+
+    async fn matches_of(
+        &self,
+        player: &str,
+        finished: Option<bool>,
+        after: Option<PageKey>,
+        limit: usize,
+    ) -> Result<Vec<Indexed>, StoreError> {
+        self.call(Operation::MatchesOf, self.inner.matches_of(player, finished, after, limit)).await
+    }
+}
+
+#[async_trait]
+impl RequestStore for FaultyStore {
+    async fn remember(&self, key: RequestKey, record: RequestRecord) -> Result<RequestRecord, StoreError> {
+        self.call(Operation::Remember, self.inner.remember(key, record)).await
+    }
+}

@@ -1,0 +1,66 @@
+//! Everything that this thread traces.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tracing::subscriber::DefaultGuard;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::FmtSpan;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// The log at TRACE of every target, spans with their fields included, of what runs on this thread while
+/// it lives: on a current-thread runtime that is the servers, their connections and the clients.
+pub struct Log {
+    lines: Lines,
+    _guard: DefaultGuard,
+}
+
+impl Log {
+    /// Begins to capture.
+    #[must_use]
+    pub fn capture() -> Self {
+        let lines = Lines::default();
+        let guard = tracing_subscriber::fmt()
+            .with_max_level(LevelFilter::TRACE)
+            .with_span_events(FmtSpan::FULL)
+            .with_ansi(false)
+            .with_writer(lines.clone())
+            .set_default();
+        Self { lines, _guard: guard }
+    }
+
+    /// What was traced so far.
+    #[must_use]
+    pub fn text(&self) -> Vec<u8> {
+        self.lines.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl std::fmt::Debug for Log {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Log").finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
