@@ -58,7 +58,7 @@ pub struct TranscriptError {
 }
 
 /// A kind of claim, in the order in which [`Transcript::verify`] checks them.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Claim {
     /// There is one hash for each turn, and one for the ending if there is one.
     HashCount,

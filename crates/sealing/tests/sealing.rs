@@ -1,0 +1,13 @@
+//! What the sealing format promises to players, spectators and SDKs.
+
+// A helper that cannot go on fails its test.
+#![allow(clippy::unwrap_used)]
+
+mod sealing {
+    mod binding;
+    mod identity;
+    mod limits;
+    mod secrecy;
+    mod tampering;
+    mod vectors;
+}
