@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod fuzz;
 mod generate;
 mod lint;
 mod process;

@@ -8,7 +8,7 @@ use anyhow::bail;
 use cargo_metadata::MetadataCommand;
 
 use crate::process::{self, Closing};
-use crate::{bench, generate, lint, tidy, tool};
+use crate::{bench, fuzz, generate, lint, tidy, tool};
 
 /// One step of a test run.
 struct Stage {
@@ -91,6 +91,7 @@ const LONG_STAGES: &[Stage] = &[
         why: "a property fails for a rare case; the case is written beside the test",
         work: Work::Cargo(&["test", "--workspace", "--locked"], &[("PROPTEST_CASES", "10000")]),
     },
+    Stage { name: "fuzz", why: "an input breaks a promise", work: Work::Own(fuzz::run) },
     Stage { name: "benches", why: "a bench does not run", work: Work::Own(|| bench::run(None, false)) },
 ];
 

@@ -9,6 +9,8 @@ use crate::process;
 
 /// The cargo-deny that `deny.toml` is written for; any patch release of its minor version will do.
 const DENY_VERSION: &str = "0.20.2";
+/// The cargo-fuzz that runs the targets of `tests/fuzz`.
+const FUZZ_VERSION: &str = "0.13.2";
 
 /// Makes sure that rustfmt, clippy and cargo-deny can be called.
 ///
@@ -31,35 +33,63 @@ pub(crate) fn set_up() -> anyhow::Result<()> {
 /// # Errors
 /// It is missing and cannot be installed.
 pub(crate) fn deny() -> anyhow::Result<PathBuf> {
+    installed("cargo-deny", DENY_VERSION)
+}
+
+/// A cargo-fuzz that builds with the nightly toolchain, both installed first if they are missing.
+///
+/// # Errors
+/// One of them cannot be installed.
+pub(crate) fn fuzz() -> anyhow::Result<Command> {
+    let cargo_fuzz = installed("cargo-fuzz", FUZZ_VERSION)?;
+    if !answers(Command::new("rustup").args(["run", "nightly", "cargo", "--version"])) {
+        process::run(Command::new("rustup").args([
+            "toolchain",
+            "install",
+            "nightly",
+            "--profile",
+            "minimal",
+        ]))
+        .context("fuzzing needs rustup and a nightly toolchain")?;
+    }
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly"]).arg(cargo_fuzz);
+    // It would build with the cargo that runs this task, which is not the nightly one.
+    command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
+    Ok(command)
+}
+
+/// The path of a cargo tool, from `PATH` or from our own folder, installed there first if need be.
+fn installed(name: &str, version: &str) -> anyhow::Result<PathBuf> {
     // Beside cargo's own caches and not in `target`: it outlives a clean and serves every clone. Not in
     // cargo's `bin`: there it would replace a version that the developer chose.
     let root = cargo_home()?.join("wts-tools");
-    let ours = root.join("bin").join("cargo-deny");
-    for candidate in [PathBuf::from("cargo-deny"), ours.clone()] {
-        if deny_fits(&candidate) {
+    let ours = root.join("bin").join(name);
+    for candidate in [PathBuf::from(name), ours.clone()] {
+        if fits(&candidate, version) {
             return Ok(candidate);
         }
     }
-    // Unoptimised it builds in a quarter of the time, and still checks this tree within two seconds.
+    // Unoptimised they build in a quarter of the time, and cargo-deny still needs less than two seconds.
     process::run(
         process::cargo()
             .args(["install", "--locked", "--debug", "--force", "--root"])
             .arg(&root)
-            .arg(format!("cargo-deny@{DENY_VERSION}"))
+            .arg(format!("{name}@{version}"))
             .env("CARGO_PROFILE_DEV_DEBUG", "0"),
     )?;
-    if !deny_fits(&ours) {
+    if !fits(&ours, version) {
         bail!("{} does not run after its installation; remove it and try again", ours.display());
     }
     Ok(ours)
 }
 
-fn deny_fits(program: &PathBuf) -> bool {
+fn fits(program: &PathBuf, version: &str) -> bool {
     let Ok(output) = Command::new(program).arg("--version").stdin(Stdio::null()).output() else {
         return false;
     };
-    let version = String::from_utf8_lossy(&output.stdout);
-    output.status.success() && same_minor(version.trim(), DENY_VERSION)
+    let found = String::from_utf8_lossy(&output.stdout);
+    output.status.success() && same_minor(found.trim(), version)
 }
 
 /// Whether `cargo-deny 0.20.7` and `0.20.2` agree in all but the patch number.
