@@ -1,0 +1,104 @@
+//! How a call is made: with a credential, by a deadline, and again where that is safe.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tonic::transport::Channel;
+use tonic::{Request, Response, Status};
+
+use crate::Error;
+use crate::credential::Credential;
+use crate::retry::{self, Pushback, Throttle};
+
+/// Makes calls under one credential. Cheap to clone; clones share the connection.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    channel: Channel,
+    credential: Credential,
+    deadline: Duration,
+    throttle: Arc<Throttle>,
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Caller").field("credential", &self.credential).finish_non_exhaustive()
+    }
+}
+
+impl Caller {
+    pub(crate) fn new(channel: Channel, deadline: Duration) -> Self {
+        Self { channel, credential: Credential::Anonymous, deadline, throttle: Arc::new(Throttle::new()) }
+    }
+
+    pub(crate) fn with(&self, credential: Credential) -> Self {
+        Self { credential, ..self.clone() }
+    }
+
+    /// Makes a call, and repeats the same request where the server was unavailable: whatever changes
+    /// something carries a request id, so it has one effect.
+    pub(crate) async fn unary<Q, A, Call, Answer>(&self, request: Q, call: Call) -> Result<A, Error>
+    where
+        Q: Clone,
+        Call: Fn(Channel, Request<Q>) -> Answer,
+        Answer: Future<Output = Result<Response<A>, Status>>,
+    {
+        let deadline = Instant::now() + self.deadline;
+        for tries in 1.. {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let mut request = self.request(request.clone());
+            request.set_timeout(left);
+            let status = match timeout_at(deadline, call(self.channel.clone(), request)).await {
+                Ok(Ok(response)) => {
+                    self.throttle.succeeded();
+                    return Ok(response.into_inner());
+                }
+                Ok(Err(status)) => status,
+                Err(_) => break,
+            };
+            let pushback = Pushback::of(&status);
+            let error = Error::from_status(status);
+            if !error.is_unavailable() {
+                self.throttle.succeeded();
+                return Err(error);
+            }
+            if !self.throttle.failed() {
+                return Err(error);
+            }
+            match retry::delay(pushback, retry_delay(&error), tries) {
+                Some(delay) if Instant::now() + delay < deadline => sleep(delay).await,
+                _ => return Err(error),
+            }
+        }
+        Err(Error::deadline())
+    }
+
+    /// Opens a stream, once: resuming it is its reader's business. The deadline bounds the opening, not
+    /// the stream.
+    pub(crate) async fn open<Q, A, Call, Answer>(&self, request: Q, call: Call) -> Result<A, Error>
+    where
+        Call: FnOnce(Channel, Request<Q>) -> Answer,
+        Answer: Future<Output = Result<Response<A>, Status>>,
+    {
+        match timeout(self.deadline, call(self.channel.clone(), self.request(request))).await {
+            Ok(Ok(response)) => Ok(response.into_inner()),
+            Ok(Err(status)) => Err(Error::from_status(status)),
+            Err(_) => Err(Error::StreamBroken("the server does not answer")),
+        }
+    }
+
+    fn request<Q>(&self, message: Q) -> Request<Q> {
+        let mut request = Request::new(message);
+        self.credential.write(request.metadata_mut());
+        request
+    }
+}
+
+/// The delay that the server asks for in an error's details.
+pub(crate) fn retry_delay(error: &Error) -> Option<Duration> {
+    match error {
+        Error::Api(error) => error.retry_delay(),
+        _ => None,
+    }
+}

@@ -1,0 +1,205 @@
+//! The connection to a server.
+
+use std::time::Duration;
+
+use tonic::transport::{Channel, Endpoint};
+use wire::v1;
+use wire::v1::player_service_client::PlayerServiceClient;
+
+use crate::call::Caller;
+use crate::credential::Credential;
+use crate::player::Player;
+use crate::{Backend, Error, retry};
+
+/// How long a connection may take to come up.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How often a connection with open calls is pinged: a dead network shows within this and
+/// [`KEEP_ALIVE_TIMEOUT`]. More often would cost a phone its battery and earn a proxy's GOAWAY.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
+
+/// How long the answer to a ping may take.
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A connection to a server, for everyone who uses it in this process. Cheap to clone; it connects again
+/// by itself.
+#[derive(Clone, Debug)]
+pub struct Client {
+    caller: Caller,
+}
+
+impl Client {
+    /// Connects to a server with the default options; see [`ClientBuilder`] for others.
+    ///
+    /// # Errors
+    /// [`Error::Connect`]: the address is not one, or nobody answers there.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), whattheshell::Error> {
+    /// let client = whattheshell::Client::connect("http://127.0.0.1:7654").await?;
+    /// println!("{}", client.server_info().await?.server_version);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn connect(url: &str) -> Result<Self, Error> {
+        Self::builder().connect(url).await
+    }
+
+    /// A client with other options.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
+    /// What the server is and can do. Needs no credential.
+    ///
+    /// # Errors
+    /// [`Error::Api`], [`Error::Transport`].
+    pub async fn server_info(&self) -> Result<v1::GetServerInfoResponse, Error> {
+        let call = async |channel, request| PlayerServiceClient::new(channel).get_server_info(request).await;
+        self.caller.unary(v1::GetServerInfoRequest {}, call).await
+    }
+
+    /// A token for `players/{player}`, by a server in development mode, which mints for everyone.
+    /// Elsewhere tokens come from a back end: [`Backend::mint_token`].
+    ///
+    /// # Errors
+    /// [`Error::Api`]: TOKEN_MISSING on a server that is not in development mode; FIELD_INVALID for a
+    /// name that no player can have.
+    pub async fn mint_token(&self, player: &str) -> Result<v1::MintPlayerTokenResponse, Error> {
+        mint(&self.caller, v1::MintPlayerTokenRequest { player: player.to_owned(), ..Default::default() })
+            .await
+    }
+
+    /// A session that acts as the player whose token this is.
+    ///
+    /// # Errors
+    /// [`Error::Credential`]: it is not a player's token. Whether it is valid shows with the first call.
+    pub fn player(&self, token: &str) -> Result<Player, Error> {
+        let (credential, player) = Credential::token(token)?;
+        Ok(Player::new(self.caller.with(credential), player, false))
+    }
+
+    /// A session of a back end, by its API key.
+    ///
+    /// # Errors
+    /// [`Error::Credential`]: the key has characters that no key has.
+    pub fn backend(&self, api_key: &str) -> Result<Backend, Error> {
+        Ok(Backend::new(self.caller.with(Credential::api_key(api_key)?)))
+    }
+}
+
+/// Mints a token under a caller's credential.
+pub(crate) async fn mint(
+    caller: &Caller,
+    request: v1::MintPlayerTokenRequest,
+) -> Result<v1::MintPlayerTokenResponse, Error> {
+    let call = async |channel, request| PlayerServiceClient::new(channel).mint_player_token(request).await;
+    caller.unary(request, call).await
+}
+
+/// The options of a [`Client`]. The defaults suit players on the internet.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), whattheshell::Error> {
+/// use std::time::Duration;
+/// let client = whattheshell::Client::builder()
+///     .deadline(Duration::from_secs(3))
+///     .keep_alive(Duration::from_secs(30), Duration::from_secs(5))
+///     .connect("http://127.0.0.1:7654")
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ClientBuilder {
+    deadline: Duration,
+    connect_timeout: Duration,
+    keep_alive: (Duration, Duration),
+    stream_window_bytes: Option<u32>,
+    connection_window_bytes: Option<u32>,
+}
+
+impl Default for ClientBuilder {
+    fn default() -> Self {
+        Self {
+            deadline: retry::DEADLINE,
+            connect_timeout: CONNECT_TIMEOUT,
+            keep_alive: (KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT),
+            stream_window_bytes: None,
+            connection_window_bytes: None,
+        }
+    }
+}
+
+impl ClientBuilder {
+    /// The time each call has, its retries included; the server is told. Streams have none. Default 10 s.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// How long a connection may take to come up. Default 5 s.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// How often to ping a connection with open calls, and how long the answer may take; then the
+    /// connection is dead. Default 20 s and 10 s.
+    pub fn keep_alive(mut self, interval: Duration, timeout: Duration) -> Self {
+        self.keep_alive = (interval, timeout);
+        self
+    }
+
+    /// The HTTP/2 window of each call, bytes. Default 65,535.
+    pub fn stream_window_bytes(mut self, bytes: u32) -> Self {
+        self.stream_window_bytes = Some(bytes);
+        self
+    }
+
+    /// The HTTP/2 window of the whole connection, bytes. Default 65,535; many streams on one connection
+    /// want more.
+    pub fn connection_window_bytes(mut self, bytes: u32) -> Self {
+        self.connection_window_bytes = Some(bytes);
+        self
+    }
+
+    /// Connects to a server at `http://host:port`.
+    ///
+    /// # Errors
+    /// [`Error::Connect`]: the address is not one, or nobody answers there.
+    pub async fn connect(&self, url: &str) -> Result<Client, Error> {
+        let failed = |source| Error::Connect { url: url.to_owned(), source };
+        let channel = self.endpoint(url)?.connect().await.map_err(failed)?;
+        Ok(self.over(channel))
+    }
+
+    /// A client that connects with its first call.
+    ///
+    /// # Errors
+    /// [`Error::Connect`]: the address is not one.
+    pub fn connect_lazy(&self, url: &str) -> Result<Client, Error> {
+        Ok(self.over(self.endpoint(url)?.connect_lazy()))
+    }
+
+    /// A client over a channel that is there already: with TLS, a balancer or a connector of your own.
+    /// Of these options only the deadline applies; give the channel its keepalive yourself, and no
+    /// `Endpoint::timeout`, which would cut streams and pass for a cancellation.
+    #[must_use]
+    pub fn over(&self, channel: Channel) -> Client {
+        Client { caller: Caller::new(channel, self.deadline) }
+    }
+
+    fn endpoint(&self, url: &str) -> Result<Endpoint, Error> {
+        let endpoint = Endpoint::from_shared(url.to_owned())
+            .map_err(|source| Error::Connect { url: url.to_owned(), source })?;
+        let (interval, timeout) = self.keep_alive;
+        Ok(endpoint
+            .connect_timeout(self.connect_timeout)
+            .http2_keep_alive_interval(interval)
+            .keep_alive_timeout(timeout)
+            .initial_stream_window_size(self.stream_window_bytes)
+            .initial_connection_window_size(self.connection_window_bytes))
+    }
+}

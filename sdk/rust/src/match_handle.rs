@@ -1,0 +1,240 @@
+//! A match at hand: sealing moves and checking what comes back.
+
+use std::sync::Arc;
+
+use rules::{Cell, Position, Seat};
+use sealing::{Claim as Chain, Opening, SealContext};
+use wire::v1;
+use wire::v1::match_service_client::MatchServiceClient;
+use wire::{ApiError, v1::ErrorReason};
+
+use crate::convert::{self, Terms};
+use crate::ledger::{Head, Ledger, Sealed};
+use crate::{Claim, Error, MatchStream, Player, ReceiptMismatch, Transcript, Violation, random};
+
+/// A match as one player has it at hand. Cheap to clone; clones and their streams share what was sealed.
+///
+/// It comes from [`Player::join`] or [`Player::open`]. It holds the salts of the moves sealed through it:
+/// keep it (or a stream of it) until the match is over, so that the published turns can be checked
+/// against them.
+#[derive(Clone, Debug)]
+pub struct MatchHandle {
+    player: Player,
+    name: Arc<str>,
+    terms: Arc<Terms>,
+    seat: Option<Seat>,
+    ledger: Ledger,
+}
+
+impl MatchHandle {
+    /// The match in a message, if it is the one that was asked for and its settings and players are
+    /// those of its first hash.
+    pub(crate) fn new(player: Player, name: &str, game: &v1::Match) -> Result<Self, Error> {
+        if game.name != name {
+            return Err(Violation::of_match(Claim::Match).into());
+        }
+        let terms = Terms::read(name, game.settings.as_ref(), game.black.as_ref(), game.white.as_ref());
+        let terms = terms.map_err(Violation::of_match)?;
+        let head = head(game)?;
+        if game.turn == 0 && head.hash != terms.first_hash() {
+            return Err(Violation::of_match(Claim::Transcript(Chain::FirstHash)).into());
+        }
+        let seat = terms.seat_of(player.name());
+        let ledger = Ledger::new(seat, head);
+        Ok(Self { player, name: name.into(), terms: Arc::new(terms), seat, ledger })
+    }
+
+    /// `matches/{match}`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The player's seat. None: he only watches.
+    #[must_use]
+    pub fn seat(&self) -> Option<Seat> {
+        self.seat
+    }
+
+    /// Who sits in a seat, `players/{player}`.
+    #[must_use]
+    pub fn player_in(&self, seat: Seat) -> &str {
+        &self.terms.parties[seat].player
+    }
+
+    /// The last resolved turn, as far as this handle and its streams know; 0 before the first.
+    #[must_use]
+    pub fn turn(&self) -> u32 {
+        self.ledger.head().map_or(0, |head| head.turn)
+    }
+
+    /// The board after that turn.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.ledger.head().map_or_else(Position::initial, |head| head.position)
+    }
+
+    /// Whether the player is to seal now: a turn is open, the board before it is [`Self::position`], and
+    /// he has not sealed it, here or elsewhere.
+    #[must_use]
+    pub fn is_due(&self, status: &v1::MatchStatus) -> bool {
+        let Some(seat) = self.seat else { return false };
+        let own = match seat {
+            Seat::Black => &status.black,
+            Seat::White => &status.white,
+        };
+        let sealed = own.as_ref().and_then(|own| own.sealed).unwrap_or(false) || status.own_seal.is_some();
+        status.state == i32::from(v1::MatchState::Open)
+            && status.turn == self.turn().saturating_add(1)
+            && !sealed
+            && self.ledger.receipted(status.turn).is_none()
+    }
+
+    /// Seals a move for a turn, for good. The salt is drawn here and the commitment made here; the
+    /// receipt is checked against both, and later so is the published turn, by the streams of this
+    /// handle.
+    ///
+    /// Whether the turn resolves is told by [`Self::watch`]. If the answer is lost
+    /// ([`Error::is_uncertain`]), call again with the same turn and cell: it is the same seal, with the
+    /// same salt and request id, and has one effect.
+    ///
+    /// # Errors
+    /// - [`Error::Api`]: CELL_OCCUPIED, ALREADY_SEALED, TURN_CLOSED, TURN_NOT_OPEN_YET, MATCH_FINISHED,
+    ///   HISTORY_REGRESSED and others, as `SealMove` says.
+    /// - [`Error::Receipt`]: the server confirmed something else than was sealed.
+    /// - [`Error::CommitReveal`]: nothing was sent.
+    pub async fn seal(&self, turn: u32, cell: Cell) -> Result<v1::SealReceipt, Error> {
+        let not_seated = || ApiError::new(ErrorReason::NotAParticipant).with_metadata("resource", &self.name);
+        let seat = self.seat.ok_or_else(not_seated)?;
+        if self.terms.settings.seal_mode != u64::from(v1::SealMode::ServerSealed as u8) {
+            return Err(Error::CommitReveal);
+        }
+        let sealed = match self.ledger.find(turn, cell) {
+            Some(sealed) => sealed,
+            None => self.prepare(seat, turn, cell).await?,
+        };
+        let request = v1::SealMoveRequest {
+            name: self.name.to_string(),
+            player: self.player.acting_for(),
+            request_id: sealed.request_id.clone(),
+            turn,
+            r#move: Some(v1::seal_move_request::Move::Open(v1::OpenMove {
+                cell: u32::from(cell.number()),
+                salt: sealed.opening.salt.as_bytes().to_vec(),
+            })),
+            previous_hash: sealed.previous.as_bytes().to_vec(),
+            ..v1::SealMoveRequest::default()
+        };
+        let call = async |channel, request| MatchServiceClient::new(channel).seal_move(request).await;
+        let answer = self.player.caller().unary(request, call).await;
+        let answer = answer.inspect_err(|error| {
+            if !error.is_uncertain() {
+                self.ledger.remove(turn, &sealed.request_id);
+            }
+        })?;
+        let receipt = answer.receipt.ok_or(Error::Malformed("receipt"))?;
+        self.check(&receipt, seat, turn, &sealed)?;
+        self.ledger.confirm(turn, &sealed.request_id);
+        Ok(receipt)
+    }
+
+    /// Draws the salt of a move and makes its commitment, on the history before the turn.
+    async fn prepare(&self, seat: Seat, turn: u32, cell: Cell) -> Result<Sealed, Error> {
+        let previous = self.head_before(turn).await?.hash;
+        let opening = Opening { cell, salt: random::salt()? };
+        let context = SealContext {
+            match_id: self.terms.match_id,
+            turn,
+            seat,
+            player: &self.terms.parties[seat].player,
+            previous: &previous,
+        };
+        let commitment = context.commit(&opening);
+        let request_id = random::request_id()?;
+        let sealed = Sealed { request_id, opening, commitment, previous, has_receipt: false };
+        self.ledger.add(turn, sealed.clone());
+        Ok(sealed)
+    }
+
+    /// Where the match stands before a turn; asks the server if it has gone on unseen.
+    async fn head_before(&self, turn: u32) -> Result<Head, Error> {
+        let before = |head: &Head| head.turn.checked_add(1) == Some(turn);
+        if let Some(head) = self.ledger.head().filter(before) {
+            return Ok(head);
+        }
+        self.refresh().await?;
+        let head = self.ledger.head().ok_or(Error::Malformed("match"))?;
+        if before(&head) {
+            return Ok(head);
+        }
+        let reason = if turn <= head.turn { ErrorReason::TurnClosed } else { ErrorReason::TurnNotOpenYet };
+        Err(ApiError::precondition(reason, &self.name).with_metadata("turn", &turn.to_string()).into())
+    }
+
+    fn check(
+        &self,
+        receipt: &v1::SealReceipt,
+        seat: Seat,
+        turn: u32,
+        sealed: &Sealed,
+    ) -> Result<(), ReceiptMismatch> {
+        if receipt.r#match != *self.name {
+            return Err(ReceiptMismatch::Match);
+        }
+        if receipt.turn != turn {
+            return Err(ReceiptMismatch::Turn);
+        }
+        if convert::seat(receipt.seat) != Some(seat) {
+            return Err(ReceiptMismatch::Seat);
+        }
+        if receipt.commitment != sealed.commitment.as_bytes() {
+            return Err(ReceiptMismatch::Commitment);
+        }
+        Ok(())
+    }
+
+    /// The match as it is now, as the player may see it. A client that does not watch follows the match
+    /// by this: it moves [`Self::turn`] and [`Self::position`] too, without verifying them.
+    ///
+    /// # Errors
+    /// As every call; [`Error::Verification`] if it is not this match.
+    pub async fn refresh(&self) -> Result<v1::Match, Error> {
+        let game = self.player.get_match(&self.name).await?;
+        if game.name != *self.name {
+            return Err(Violation::of_match(Claim::Match).into());
+        }
+        self.ledger.advance(head(&game)?);
+        Ok(game)
+    }
+
+    /// The match as it happens, from its first turn; see [`MatchStream`]. Nothing is sent before the
+    /// stream is first polled.
+    #[must_use]
+    pub fn watch(&self) -> MatchStream {
+        let first_hash = Some(self.terms.first_hash());
+        MatchStream::new(self.player.clone(), &self.name, self.ledger.clone(), first_hash)
+    }
+
+    /// Gives up: the opponent wins. Before the first turn the match is aborted instead.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn resign(&self) -> Result<v1::Match, Error> {
+        self.player.resign(&self.name).await
+    }
+
+    /// All that is needed to verify the match offline. Of a live match the turns so far.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn transcript(&self) -> Result<Transcript, Error> {
+        self.player.transcript(&self.name).await
+    }
+}
+
+fn head(game: &v1::Match) -> Result<Head, Violation> {
+    let of_match = Violation::of_match;
+    let position = convert::position(game.position.as_ref()).ok_or(of_match(Claim::Position))?;
+    let hash = convert::digest(&game.hash, "hash").map_err(of_match)?;
+    Ok(Head { turn: game.turn, hash, position })
+}

@@ -1,0 +1,135 @@
+//! A whole match, verified without a server.
+
+use prost::Message as _;
+use rules::Position;
+use sealing::{Claim as Chain, Digest, EndReason, MatchResult};
+use wire::v1;
+
+use crate::convert::{self, Terms};
+use crate::replay::Replay;
+use crate::{Claim, Error, Finish, VerifiedTurn, Violation};
+
+/// All of a match that can be verified, as a server or a file gives it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Transcript(v1::Transcript);
+
+impl From<v1::Transcript> for Transcript {
+    fn from(message: v1::Transcript) -> Self {
+        Self(message)
+    }
+}
+
+impl Transcript {
+    /// A transcript from a file: a `whattheshell.v1.Transcript` in the binary encoding.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`]: the bytes are none.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        v1::Transcript::decode(bytes).map(Self).map_err(|_| Error::Malformed("transcript"))
+    }
+
+    /// The bytes for a file.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.0.encode_to_vec()
+    }
+
+    /// The message, unverified.
+    #[must_use]
+    pub fn message(&self) -> &v1::Transcript {
+        &self.0
+    }
+
+    /// Plays the match again and checks every claim on the way: settings and players give the first
+    /// hash, the openings open their commitments, the rules lead to each board and event, the hashes form
+    /// one chain, and the end is what the board says.
+    ///
+    /// It shows that the transcript is consistent, and so that the players were bound to these moves. It
+    /// does not look at `key_id` and `signature`.
+    ///
+    /// # Errors
+    /// [`Error::Verification`]: the first claim that does not hold.
+    ///
+    /// ```no_run
+    /// # fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let transcript = whattheshell::Transcript::from_bytes(&std::fs::read("match.bin")?)?;
+    /// let verified = transcript.verify()?;
+    /// println!("{} turns, {:?}", verified.turns.len(), verified.result());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn verify(&self) -> Result<VerifiedMatch, Error> {
+        Ok(verify(&self.0)?)
+    }
+}
+
+/// A match whose every claim holds.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct VerifiedMatch {
+    /// `matches/{match}`.
+    pub name: String,
+    /// Every resolved turn, from 1.
+    pub turns: Vec<VerifiedTurn>,
+    /// The end. None: the match was still played.
+    pub finish: Option<Finish>,
+    /// The board after the last turn.
+    pub position: Position,
+    /// The last hash of the chain: h_end of a finished match, else h_t of its last turn, else h_0.
+    pub last_hash: Digest,
+}
+
+impl VerifiedMatch {
+    /// Who won. None: the match was still played.
+    #[must_use]
+    pub fn result(&self) -> Option<MatchResult> {
+        Some(self.finish.as_ref()?.ending.as_ref()?.result)
+    }
+
+    /// Why it ended. None: the match was still played.
+    #[must_use]
+    pub fn reason(&self) -> Option<EndReason> {
+        Some(self.finish.as_ref()?.ending.as_ref()?.reason)
+    }
+}
+
+fn verify(message: &v1::Transcript) -> Result<VerifiedMatch, Violation> {
+    let of_match = Violation::of_match;
+    let (settings, black, white) = (&message.settings, &message.black, &message.white);
+    let terms = Terms::read(&message.r#match, settings.as_ref(), black.as_ref(), white.as_ref());
+    let terms = terms.map_err(of_match)?;
+    // The chain first, and the first claim of it that fails is the one to name; then what only the
+    // messages claim.
+    let verified = chain(message, &terms)?.verify()?;
+    let mut replay = Replay::start(terms)?;
+    let turns = message.turns.iter().map(|turn| replay.play(turn.clone()));
+    let turns = turns.collect::<Result<Vec<_>, _>>()?;
+    let finish = message.finish.clone().map(|finish| replay.finish(finish)).transpose()?;
+    let (position, last_hash) = (verified.position, verified.last);
+    Ok(VerifiedMatch { name: message.r#match.clone(), turns, finish, position, last_hash })
+}
+
+/// The transcript as its hashes take it.
+fn chain(message: &v1::Transcript, terms: &Terms) -> Result<sealing::Transcript, Violation> {
+    let of_match = Violation::of_match;
+    let first_hash = convert::digest(&message.first_hash, "first_hash").map_err(of_match)?;
+    let mut turns = Vec::with_capacity(message.turns.len());
+    let mut turn_hashes = Vec::with_capacity(message.turns.len());
+    for (turn, number) in message.turns.iter().zip(1..) {
+        if turn.turn != number {
+            return Err(Violation::of_turn(turn.turn, Claim::Sequence));
+        }
+        let in_turn = |(seat, claim)| Violation { turn: Some(number), seat, claim };
+        turns.push(convert::turn_facts(turn).map_err(in_turn)?);
+        turn_hashes.push(convert::digest(&turn.hash, "hash").map_err(|claim| in_turn((None, claim)))?);
+    }
+    let (mut ending, mut end_hash) = (None, None);
+    if let Some(finish) = &message.finish {
+        let known = convert::ending(finish).map_err(of_match)?;
+        ending = Some(known.ok_or(of_match(Claim::KnownEnding))?);
+        let no_hash = |_| of_match(Claim::Transcript(Chain::HashCount));
+        end_hash = Some(convert::digest(&finish.end_hash, "end_hash").map_err(no_hash)?);
+    }
+    let Terms { match_id, settings, parties } = terms.clone();
+    Ok(sealing::Transcript { match_id, settings, parties, first_hash, turns, turn_hashes, ending, end_hash })
+}

@@ -1,0 +1,340 @@
+//! A match as it happens: verified, and resumed where it breaks.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures::Stream;
+use futures::stream::{self, BoxStream, StreamExt as _};
+use sealing::{Claim as Chain, Digest, EndReason};
+use tokio::time::{sleep, timeout};
+use tonic::{Code, Streaming};
+use wire::v1;
+use wire::v1::match_service_client::MatchServiceClient;
+use wire::v1::watch_match_response::Update as Wire;
+
+use crate::call::retry_delay;
+use crate::convert::{self, Terms};
+use crate::ledger::{Head, Ledger};
+use crate::replay::Replay;
+use crate::{Claim, Error, Finish, Player, VerifiedTurn, Violation, retry};
+
+/// The silence to expect before the server has said how often its heart beats.
+const HEARTBEAT_DEFAULT: Duration = Duration::from_secs(10);
+
+/// The longest interval that a server's word is taken for: beyond it a dead network would go unnoticed.
+const HEARTBEAT_MAX: Duration = Duration::from_secs(10 * 60);
+
+/// The longest wait before the first attempt to resume; it doubles with each further one. Chosen at
+/// random up to that, so that the streams of a lost node do not come back at once.
+const RESUME_BACKOFF_FIRST: Duration = Duration::from_millis(250);
+
+/// The longest wait before any attempt to resume.
+const RESUME_BACKOFF_MAX: Duration = Duration::from_secs(10);
+
+/// The most attempts to resume in a row without anything new: about half a minute, longer than a node's
+/// restart or a store's failover takes.
+const RESUMES_MAX: u32 = 12;
+
+/// What a [`MatchStream`] yields.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Update {
+    /// The match before its first turn: settings and players, checked against the first hash. Comes
+    /// first, and once.
+    Snapshot(v1::MatchSnapshot),
+    /// The next turn, verified. Each comes once, in order.
+    Turn(VerifiedTurn),
+    /// What goes on now, as the player may see it; a later one replaces it.
+    Status(v1::MatchStatus),
+    /// The end; nothing comes after it.
+    Finished(Finish),
+}
+
+/// A match as it happens: a snapshot, every turn since the first, the status in between, the end.
+///
+/// Every turn is verified before it is yielded: its commitments open on the chain of hashes, the board
+/// and the events are what the rules lead to, and the player's own move is the one that he has a receipt
+/// for. A claim that does not hold is an [`Error::Verification`] and ends the stream.
+///
+/// When the connection breaks, falls silent or is sent elsewhere, the stream resumes after the last
+/// verified turn; a turn is never yielded twice and never left out. It ends with an error after
+/// some 12 attempts in a row without anything new, and after one that repeating does not mend, such as
+/// TOKEN_EXPIRED.
+pub struct MatchStream {
+    name: String,
+    updates: BoxStream<'static, Result<Update, Error>>,
+}
+
+impl MatchStream {
+    /// A stream of the match with this name and, where it is known, this first hash.
+    pub(crate) fn new(player: Player, name: &str, ledger: Ledger, first_hash: Option<Digest>) -> Self {
+        let watcher = Watcher {
+            player,
+            name: name.to_owned(),
+            ledger,
+            first_hash,
+            replay: None,
+            connection: None,
+            last_status: None,
+            silence: Silence { heartbeat: HEARTBEAT_DEFAULT, is_told: false },
+            failures: 0,
+            is_over: false,
+        };
+        let updates = stream::try_unfold(watcher, |mut watcher| async move {
+            Ok(watcher.next().await?.map(|update| (update, watcher)))
+        });
+        Self { name: name.to_owned(), updates: updates.boxed() }
+    }
+
+    /// The match, `matches/{match}`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Stream for MatchStream {
+    type Item = Result<Update, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.updates.poll_next_unpin(cx)
+    }
+}
+
+impl fmt::Debug for MatchStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MatchStream").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// How long no message may come.
+#[derive(Clone, Copy)]
+struct Silence {
+    heartbeat: Duration,
+    /// Whether the interval is the server's word.
+    is_told: bool,
+}
+
+impl Silence {
+    /// After twice the interval the stream is dead.
+    fn limit(self) -> Duration {
+        2 * self.heartbeat
+    }
+
+    /// The server has said how often its heart beats.
+    fn told(&mut self, interval: Option<&prost_types::Duration>) {
+        let interval = interval.and_then(|interval| Duration::try_from(*interval).ok());
+        if let Some(interval) = interval.filter(|interval| !interval.is_zero()) {
+            *self = Self { heartbeat: interval.min(HEARTBEAT_MAX), is_told: true };
+        }
+    }
+
+    /// The limit has passed. If it was a guess, the server may just be set to a longer interval.
+    fn passed(&mut self) {
+        if !self.is_told {
+            self.heartbeat = (2 * self.heartbeat).min(HEARTBEAT_MAX);
+        }
+    }
+}
+
+/// What stands behind a stream.
+struct Watcher {
+    player: Player,
+    name: String,
+    ledger: Ledger,
+    first_hash: Option<Digest>,
+    /// The turns verified so far; none before the first snapshot.
+    replay: Option<Replay>,
+    connection: Option<Connection>,
+    last_status: Option<v1::MatchStatus>,
+    silence: Silence,
+    /// Attempts in a row without anything new.
+    failures: u32,
+    is_over: bool,
+}
+
+/// One open call; its snapshot comes first.
+struct Connection {
+    messages: Streaming<v1::WatchMatchResponse>,
+    has_begun: bool,
+}
+
+impl Watcher {
+    /// The next update; none after the end.
+    async fn next(&mut self) -> Result<Option<Update>, Error> {
+        while !self.is_over {
+            match self.receive().await {
+                Ok(Some(message)) => {
+                    if let Some(update) = self.take(message)? {
+                        return Ok(Some(update));
+                    }
+                }
+                // An update of a kind that only a newer client knows.
+                Ok(None) => {}
+                Err(error) => self.resume_after(error).await?,
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next message, from a connection that is opened if there is none.
+    async fn receive(&mut self) -> Result<Option<Wire>, Error> {
+        if self.connection.is_none() {
+            let messages = self.open().await?;
+            self.connection = Some(Connection { messages, has_begun: false });
+        }
+        let Some(connection) = &mut self.connection else { return Ok(None) };
+        match timeout(self.silence.limit(), connection.messages.message()).await {
+            Ok(Ok(Some(message))) => Ok(message.update),
+            Ok(Ok(None)) => Err(Error::StreamBroken("it ended before the match")),
+            Ok(Err(status)) => Err(Error::from_status(status)),
+            Err(_) => {
+                self.silence.passed();
+                Err(Error::StreamBroken("nothing came for twice the heartbeat's interval"))
+            }
+        }
+    }
+
+    /// Opens the stream after the last verified turn.
+    async fn open(&self) -> Result<Streaming<v1::WatchMatchResponse>, Error> {
+        let (after_turn, after_hash) = match &self.replay {
+            Some(replay) => (replay.turn(), replay.hash().as_bytes().to_vec()),
+            None => (0, self.first_hash.map(|hash| hash.as_bytes().to_vec()).unwrap_or_default()),
+        };
+        let request = v1::WatchMatchRequest {
+            name: self.name.clone(),
+            player: self.player.acting_for(),
+            after_turn: Some(after_turn),
+            after_hash,
+            last_receipt: None,
+        };
+        let call = async |channel, request| MatchServiceClient::new(channel).watch_match(request).await;
+        self.player.caller().open(request, call).await
+    }
+
+    /// Waits before the next attempt, if there is one.
+    async fn resume_after(&mut self, error: Error) -> Result<(), Error> {
+        self.connection = None;
+        self.failures += 1;
+        // A stream that never came up is a call that failed; one that did is worth waiting for.
+        let failures_max = if self.replay.is_some() { RESUMES_MAX } else { retry::TRIES_MAX - 1 };
+        let is_worth_it = error.is_unavailable() || (self.replay.is_some() && is_exhausted(&error));
+        if !is_worth_it || self.failures > failures_max {
+            return Err(error);
+        }
+        let jitter = retry::backoff(RESUME_BACKOFF_FIRST, RESUME_BACKOFF_MAX, self.failures);
+        sleep(retry_delay(&error).unwrap_or_default() + jitter).await;
+        Ok(())
+    }
+
+    /// Verifies a message. None: there is nothing in it to yield.
+    fn take(&mut self, message: Wire) -> Result<Option<Update>, Error> {
+        let has_begun = self
+            .connection
+            .as_mut()
+            .is_some_and(|connection| std::mem::replace(&mut connection.has_begun, true));
+        if has_begun == matches!(message, Wire::Snapshot(_)) {
+            return Err(Violation::of_match(Claim::Field("snapshot")).into());
+        }
+        match (message, &mut self.replay) {
+            (Wire::Snapshot(snapshot), _) => Ok(self.begin(snapshot)?),
+            (_, None) => Err(Violation::of_match(Claim::Field("snapshot")).into()),
+            (Wire::Turn(turn), Some(replay)) => {
+                let turn = replay.play(turn)?;
+                self.check_own(&turn)?;
+                self.ledger.advance(Head { turn: turn.turn, hash: turn.hash, position: turn.position });
+                self.failures = 0;
+                Ok(Some(Update::Turn(turn)))
+            }
+            (Wire::Status(status), Some(_)) => {
+                // After a resume the server repeats what the client may have missed.
+                let is_new = self.last_status.as_ref() != Some(&status);
+                self.last_status = Some(status.clone());
+                Ok(is_new.then_some(Update::Status(status)))
+            }
+            (Wire::Finished(finish), Some(replay)) => {
+                let finish = replay.finish(finish)?;
+                self.check_own_unresolved(&finish)?;
+                self.is_over = true;
+                Ok(Some(Update::Finished(finish)))
+            }
+            (Wire::Heartbeat(heartbeat), Some(replay)) => {
+                self.silence.told(heartbeat.interval.as_ref());
+                if heartbeat.head_turn > replay.turn() {
+                    // The server has sent all it had and is silent, and yet a turn is missing here.
+                    self.connection = None;
+                    self.failures += 1;
+                    if self.failures > RESUMES_MAX {
+                        return Err(Error::StreamBroken("a turn that the server has does not come"));
+                    }
+                } else {
+                    self.failures = 0;
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Where a connection starts: at the match's beginning, or where the last one broke off.
+    fn begin(&mut self, snapshot: v1::MatchSnapshot) -> Result<Option<Update>, Violation> {
+        let of_match = Violation::of_match;
+        if snapshot.name != self.name {
+            return Err(of_match(Claim::Match));
+        }
+        let (settings, black, white) = (&snapshot.settings, &snapshot.black, &snapshot.white);
+        let terms = Terms::read(&self.name, settings.as_ref(), black.as_ref(), white.as_ref());
+        let terms = terms.map_err(of_match)?;
+        let first_hash = terms.first_hash();
+        let is_first = self.replay.is_none();
+        let replay = match &mut self.replay {
+            Some(replay) => replay,
+            None => self.replay.insert(Replay::start(terms)?),
+        };
+        if replay.first_hash() != first_hash || self.first_hash.is_some_and(|known| known != first_hash) {
+            return Err(of_match(Claim::History));
+        }
+        let hash = convert::digest(&snapshot.hash, "hash").map_err(of_match)?;
+        if snapshot.turn != replay.turn() || hash != replay.hash() {
+            let first = Claim::Transcript(Chain::FirstHash);
+            return Err(of_match(if is_first { first } else { Claim::History }));
+        }
+        if convert::position(snapshot.position.as_ref()) != Some(replay.position()) {
+            return Err(of_match(Claim::Position));
+        }
+        let (turn, position) = (replay.turn(), replay.position());
+        self.ledger.advance(Head { turn, hash, position });
+        Ok(is_first.then_some(Update::Snapshot(snapshot)))
+    }
+
+    /// A published turn has the move that the player has a receipt for.
+    fn check_own(&self, turn: &VerifiedTurn) -> Result<(), Violation> {
+        let Some((seat, commitment)) = self.ledger.receipted(turn.turn) else { return Ok(()) };
+        let opening = match seat {
+            rules::Seat::Black => &turn.message.black,
+            rules::Seat::White => &turn.message.white,
+        };
+        if opening.as_ref().is_some_and(|opening| opening.commitment == commitment.as_bytes()) {
+            return Ok(());
+        }
+        Err(Violation { turn: Some(turn.turn), seat: Some(seat), claim: Claim::OwnSeal })
+    }
+
+    /// The end still has the commitment that the player has a receipt for, unless the service owns up to
+    /// having lost it.
+    fn check_own_unresolved(&self, finish: &Finish) -> Result<(), Violation> {
+        let open = finish.message.turn.saturating_add(1);
+        let Some((seat, commitment)) = self.ledger.receipted(open) else { return Ok(()) };
+        let lost = i32::from(EndReason::LostHistory.number());
+        let unresolved = convert::unresolved(&finish.message).map_err(Violation::of_match)?;
+        if unresolved[seat] == Some(commitment) || finish.message.reason == lost {
+            return Ok(());
+        }
+        Err(Violation { turn: Some(open), seat: Some(seat), claim: Claim::OwnSeal })
+    }
+}
+
+fn is_exhausted(error: &Error) -> bool {
+    matches!(error, Error::Api(error) if error.code() == Code::ResourceExhausted)
+}
