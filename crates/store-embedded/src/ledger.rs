@@ -14,12 +14,15 @@ const REQUESTS_MAX: usize = 400_000;
 /// How long a request is remembered, ms: a day, longer than any client retries.
 const REQUEST_RETENTION_MS: u64 = 24 * 60 * 60 * 1_000;
 
-/// How long an invite can be read after it expired, ms: as long as the match that came of it.
-const INVITE_RETENTION_MS: u64 = crate::shard::RETENTION_MS;
+/// How long an invite can be read after it was closed or expired, ms. Far shorter than the retention of
+/// the match that came of it: whoever reads an accepted invite makes its match if there is none, and must
+/// not make one again that was played and forgotten.
+const INVITE_RETENTION_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// Entries by key, each forgotten at its time.
 struct Expiring<K, V> {
-    entries: HashMap<K, V>,
+    /// Each with the time until which it is kept.
+    entries: HashMap<K, (V, Stamp)>,
     times: BTreeSet<(Stamp, K)>,
     limit: usize,
     what: &'static str,
@@ -39,7 +42,20 @@ impl<K: Clone + Ord + std::hash::Hash, V> Expiring<K, V> {
             }
             self.times.insert((until, key.clone()));
         }
-        Ok(self.entries.entry(key).or_insert(value))
+        Ok(&self.entries.entry(key).or_insert((value, until)).0)
+    }
+
+    fn get(&self, key: &K) -> Option<&V> {
+        self.entries.get(key).map(|(value, _)| value)
+    }
+
+    /// The entry of a key, kept until another time from now on.
+    fn get_until(&mut self, key: &K, until: Stamp) -> Option<&mut V> {
+        let (value, old) = self.entries.get_mut(key)?;
+        self.times.remove(&(*old, key.clone()));
+        self.times.insert((until, key.clone()));
+        *old = until;
+        Some(value)
     }
 
     fn expire(&mut self, now: Stamp) {
@@ -70,8 +86,9 @@ impl Ledger {
         self.invites.insert_once(now, invite.id, invite, until).cloned()
     }
 
-    pub(crate) fn invite(&self, id: InviteId) -> Result<Invite, StoreError> {
-        self.invites.entries.get(&id).cloned().ok_or(StoreError::NotFound)
+    pub(crate) fn invite(&mut self, id: InviteId, now: Stamp) -> Result<Invite, StoreError> {
+        self.invites.expire(now);
+        self.invites.get(&id).cloned().ok_or(StoreError::NotFound)
     }
 
     pub(crate) fn close_invite(
@@ -80,10 +97,14 @@ impl Ledger {
         closing: Closing,
         now: Stamp,
     ) -> Result<Invite, StoreError> {
-        let invite = self.invites.entries.get_mut(&id).ok_or(StoreError::NotFound)?;
-        if invite.closing.is_none() && now <= invite.expires {
-            invite.closing = Some(closing);
+        self.invites.expire(now);
+        let invite = self.invites.get(&id).ok_or(StoreError::NotFound)?;
+        if invite.closing.is_some() || now > invite.expires {
+            return Ok(invite.clone());
         }
+        let until = now.plus_ms(INVITE_RETENTION_MS);
+        let invite = self.invites.get_until(&id, until).ok_or(StoreError::NotFound)?;
+        invite.closing = Some(closing);
         Ok(invite.clone())
     }
 

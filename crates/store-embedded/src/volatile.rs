@@ -124,8 +124,8 @@ impl InviteStore for VolatileStore {
     }
 
     async fn invite(&self, id: InviteId) -> Result<(Invite, Stamp), StoreError> {
-        let invite = lock(&self.ledger).invite(id)?;
-        Ok((invite, self.stamp()))
+        let now = self.stamp();
+        Ok((lock(&self.ledger).invite(id, now)?, now))
     }
 
     async fn close_invite(&self, id: InviteId, closing: Closing) -> Result<Invite, StoreError> {

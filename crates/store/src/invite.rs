@@ -64,7 +64,8 @@ pub struct Invite {
     pub closing: Option<Closing>,
 }
 
-/// Where invites are kept. An invite is open, then closed once and for ever.
+/// Where invites are kept. An invite is open, then closed once and for ever; it can be read a day longer,
+/// which is shorter than a finished match can: an accepted invite never outlives its match.
 #[async_trait]
 pub trait InviteStore: Send + Sync + 'static {
     /// Stores a new invite, or finds the one with its id: the answer is what is stored.
