@@ -68,6 +68,13 @@ impl fmt::Display for Position {
     }
 }
 
+/// As canonical text, which says more than three numbers.
+impl fmt::Debug for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Position({self})")
+    }
+}
+
 impl Position {
     /// The canonical text as a line, its line feed included: what transcript hashes cover.
     #[must_use]

@@ -1,7 +1,5 @@
 //! The eggs of a board and their ages.
 
-use core::fmt;
-
 use crate::Cell;
 
 /// Eggs, oldest first, and the set of their cells.
@@ -76,9 +74,3 @@ impl PartialEq for Eggs {
 }
 
 impl Eq for Eggs {}
-
-impl fmt::Debug for Eggs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.as_slice().fmt(f)
-    }
-}

@@ -79,7 +79,7 @@ impl Pincers {
     /// `own`.
     #[inline]
     pub(crate) fn closed_by(from: Cell, own: u128, prey: u128) -> Self {
-        // Most arrivals have no anchor at all.
+        // Many arrivals have no anchor at all, which one look tells.
         let anchored = own & ANCHORS[usize::from(from.index())] != 0;
         Self { from, directions: if anchored { closed_directions(from, own, prey) } else { 0 } }
     }

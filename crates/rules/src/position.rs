@@ -26,7 +26,7 @@ pub enum Piece {
 /// assert_eq!(position.legal_cells().count(), 79);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     pub(crate) turtles: PerSeat<u128>,
     pub(crate) eggs: Eggs,
