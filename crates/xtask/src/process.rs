@@ -62,7 +62,7 @@ pub(crate) fn run_tests(command: &mut Command) -> anyhow::Result<Vec<Closing>> {
 /// The line with which a test runner sums up one suite.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Closing {
-    /// What ran: a test binary's source and crate, or a crate's doc tests; empty if the command itself is
+    /// What ran: a test binary and its source, or a crate's doc tests; empty if the command itself is
     /// the suite.
     pub(crate) suite: String,
     /// The line as the runner printed it.
