@@ -49,6 +49,11 @@ def valid_matches():
             before.split()[2] == "sudden_death" and after.split()[2] == "ongoing"
             for before, after in zip(played.row["positions"], played.row["positions"][1:])),
         lambda n: Played(f"sudden-6-{n}").mirrored()).decided()
+    yield "sudden_death", "one row breaks and the other stands", search(
+        lambda played: (
+            played.row["positions"][-2].split()[2] == "sudden_death"
+            and "0" in played.row["positions"][-1].split()[3].split(":")),
+        lambda n: Played(f"sudden-7-{n}").mirrored()).decided()
     yield "full_board", "nothing but collisions", Played("full-1").random(81, 100).decided()
     yield "turn_limit", "a limit of 12", search(
         outcome("ongoing"), lambda n: Played(f"limit-1-{n}", settings(turn_limit=12)).random(12, 30)).decided()

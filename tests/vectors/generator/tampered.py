@@ -155,6 +155,8 @@ def of_turns(base):
     signature = sign(Draw("forger").bytes(32), b"\0" * 32).hex()
     yield "turn_limit", 4, None, "a turn beyond the limit", appended(base.limited, *free(base.limited))
     yield "game_over", 6, None, "a turn after a row", appended(base.won, "A5", "I5")
+    yield "game_over", 6, None, "a turn after a row, with nothing in order", change(
+        appended(base.won, "A5", "I5"), "turns", 5, {**base.won["turns"][0], "opened_ms": 0})
     yield "game_over", 82, None, "a turn on a full board", appended(base.full, "A1", "A1")
     yield "turn_times", 2, None, "opened before the turn before resolved", change(
         base.resigned, *SECOND, "opened_ms", base.resigned["turns"][0]["resolved_ms"] - 1, chain=True)

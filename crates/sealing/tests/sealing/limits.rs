@@ -3,8 +3,9 @@
 use rules::{Cell, Seat};
 use sealing::{
     Claim, Digest, FIELD_BYTES_MAX, MatchId, Opening, Salt, SealContext, Transcript, TranscriptError,
-    match_hash,
+    match_hash, transcript_digest,
 };
+use sha2::{Digest as _, Sha256};
 
 use super::vectors::matches;
 
@@ -50,6 +51,25 @@ fn nothing_opens_for_a_longer_name() {
         };
         assert_eq!(context.opens(&context.commit(&opening), &opening), opens, "{bytes} bytes");
     }
+}
+
+/// Without its length, or with a clipped one, a text that is too long could stand for several fields.
+#[test]
+fn a_longer_text_makes_no_digest_of_the_format() {
+    let end = Digest::from_bytes([0; 32]);
+    let key_id = "k".repeat(FIELD_BYTES_MAX + 5);
+    let made = transcript_digest(&end, &key_id);
+    for length in [&[][..], &[0xFF, 0xFF], &[0, 4]] {
+        let mut hash = Sha256::new();
+        hash.update([0, 26]);
+        hash.update("whattheshell.v1.transcript");
+        hash.update([0, 32]);
+        hash.update(end);
+        hash.update(length);
+        hash.update(&key_id);
+        assert_ne!(made, Digest::from_bytes(hash.finalize().into()), "{length:?}");
+    }
+    assert_ne!(made, transcript_digest(&end, &key_id[..FIELD_BYTES_MAX]));
 }
 
 #[test]
