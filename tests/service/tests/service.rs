@@ -1,5 +1,15 @@
 //! What players, spectators and back ends are promised, over real sockets: one file a promise.
 
+#![allow(clippy::unwrap_used, reason = "a test that panics fails, which is what is wanted")]
+
 mod service {
+    mod every_rpc;
+    mod marked;
+
+    mod indistinguishable;
+    mod sealed_move;
+    mod seats;
+    mod secrecy;
+    mod simultaneous;
     mod whole_match;
 }

@@ -1,0 +1,148 @@
+//! F1 and D1: until a turn resolves, its cells and salts are in nothing that anybody else receives, to the
+//! byte on the socket, and in no line of the log.
+
+use rules::Seat;
+use service_tests::{Cluster, Duel, Fault, Log, Operation, Tap, Watching, cell};
+use wire::v1::watch_match_response::Update;
+use wire::v1::{self, SealStatus, Spectators};
+
+use super::marked;
+
+/// Black's marked move in turn 1.
+fn marked_seal(duel: &Duel) -> v1::SealMoveRequest {
+    let mut request = duel.seal_request(Seat::Black, 1, marked::CELL);
+    request.r#move = Some(v1::seal_move_request::Move::Open(marked::open()));
+    request
+}
+
+struct Onlookers {
+    cluster: Cluster,
+    duel: Duel,
+    taps: Vec<(&'static str, Tap)>,
+    streams: Vec<Watching>,
+}
+
+impl Onlookers {
+    /// A match with turn 1 open, and everybody but black behind a tap, with a stream each.
+    async fn gather(seal_status: SealStatus) -> Self {
+        let cluster = Cluster::of_one().await;
+        let settings = v1::MatchSettings {
+            spectators: Spectators::Live.into(),
+            seal_status: seal_status.into(),
+            ..Default::default()
+        };
+        let mut duel = cluster.duel(settings).await;
+        let mut spectator = cluster.player(0, "spectator").await;
+        let mut backend = cluster.backend(0).await;
+        let (mut taps, mut streams) = (Vec::new(), Vec::new());
+        for (who, caller) in
+            [("the opponent", &mut duel.white), ("a spectator", &mut spectator), ("a back end", &mut backend)]
+        {
+            let tap = Tap::on(cluster.nodes[0].address).await;
+            *caller = caller.through(tap.address).await;
+            let mut stream = caller.watch_after(&duel.name, 0, &[]).await.unwrap();
+            stream.status(|status| status.turn == 1).await;
+            taps.push((who, tap));
+            streams.push(stream);
+        }
+        Self { cluster, duel, taps, streams }
+    }
+
+    /// Lets everything that the seal causes happen: each stream sends a heartbeat after it.
+    async fn settle(&mut self) {
+        self.cluster.advance_ms(10_000).await;
+        for stream in &mut self.streams {
+            while !matches!(stream.update().await, Update::Heartbeat(_)) {}
+        }
+    }
+
+    fn assert_nothing_leaked(&self, log: &Log) {
+        for (who, tap) in &self.taps {
+            assert_eq!(marked::salt_in(&tap.received()), None, "{who} received the salt");
+        }
+        let text = log.text();
+        assert_eq!(marked::salt_in(&text), None, "the log has the salt");
+        assert_eq!(marked::cell_in(&text), None, "the log has the cell");
+    }
+
+    /// Black seals his marked move in every way that there is to go wrong, then for good.
+    async fn seal_marked(&self) {
+        let good = marked_seal(&self.duel);
+        let other_turn = v1::SealMoveRequest { turn: 2, ..good.clone() };
+        let other_history = v1::SealMoveRequest { previous_hash: vec![1; 32], ..good.clone() };
+        let no_request_id = v1::SealMoveRequest { request_id: String::new(), ..good.clone() };
+        let signed_by_nobody = v1::SealMoveRequest { player_signature: vec![1; 64], ..good.clone() };
+        for refused in [other_turn, other_history, no_request_id, signed_by_nobody] {
+            self.duel.send_seal(Seat::Black, refused).await.expect_err("it is not legal");
+        }
+        let receipt = self.duel.send_seal(Seat::Black, good.clone()).await.unwrap();
+        assert_eq!(self.duel.send_seal(Seat::Black, good.clone()).await.unwrap(), receipt);
+        let another = v1::SealMoveRequest { request_id: "another".to_owned(), ..good };
+        self.duel.send_seal(Seat::Black, another).await.expect_err("a seal is final");
+    }
+}
+
+async fn stays_secret_until_it_resolves(seal_status: SealStatus) {
+    let log = Log::capture();
+    let mut onlookers = Onlookers::gather(seal_status).await;
+    onlookers.seal_marked().await;
+    onlookers.settle().await;
+    onlookers.assert_nothing_leaked(&log);
+
+    // The same search finds it once it is public.
+    onlookers.duel.seal(Seat::White, 1, cell("A1")).await.unwrap();
+    for (stream, (who, tap)) in onlookers.streams.iter_mut().zip(&onlookers.taps) {
+        stream.turn().await;
+        assert_eq!(marked::salt_in(&tap.received()), Some("raw"), "{who} is told the resolved turn");
+    }
+}
+
+#[tokio::test]
+async fn a_visible_seal_stays_secret_until_it_resolves() {
+    stays_secret_until_it_resolves(SealStatus::Visible).await;
+}
+
+#[tokio::test]
+async fn a_hidden_seal_stays_secret_until_it_resolves() {
+    stays_secret_until_it_resolves(SealStatus::Hidden).await;
+}
+
+#[tokio::test]
+async fn a_faulty_store_and_a_panic_keep_the_secret() {
+    let log = Log::capture();
+    let mut onlookers = Onlookers::gather(SealStatus::Visible).await;
+    let faults = onlookers.cluster.nodes[0].faults.clone();
+    let seal = marked_seal(&onlookers.duel);
+    for fault in [Fault::Refused, Fault::Panic, Fault::AnswerLost] {
+        faults.at(Operation::Commit, 1, fault);
+        onlookers.duel.send_seal(Seat::Black, seal.clone()).await.expect_err("the store fails");
+    }
+    onlookers.duel.send_seal(Seat::Black, seal).await.expect("the retry finds its seal");
+    onlookers.settle().await;
+    onlookers.assert_nothing_leaked(&log);
+}
+
+#[tokio::test]
+async fn a_seal_that_never_resolves_stays_secret() {
+    let log = Log::capture();
+    let mut onlookers = Onlookers::gather(SealStatus::Visible).await;
+    onlookers.seal_marked().await;
+    onlookers.cluster.advance_ms(31_000).await;
+    for stream in &mut onlookers.streams {
+        stream.finished().await;
+    }
+    onlookers.duel.white.transcript(&onlookers.duel.name).await.unwrap();
+    onlookers.assert_nothing_leaked(&log);
+}
+
+// Without this, the capture could be deaf to the layers where a leak would be.
+#[tokio::test]
+async fn the_capture_hears_the_transport_and_the_calls() {
+    let log = Log::capture();
+    let onlookers = Onlookers::gather(SealStatus::Visible).await;
+    onlookers.seal_marked().await;
+    let text = String::from_utf8_lossy(&log.text()).into_owned();
+    for heard in ["TRACE", "h2::", "rpc.method=\"SealMove\"", "tower"] {
+        assert!(text.contains(heard), "the log lacks {heard}");
+    }
+}
