@@ -20,6 +20,10 @@ const BENCHES: &[Bench] = &[
     Bench { name: "rules_turn", package: "rules", target: "turn" },
     Bench { name: "rules_playout", package: "rules", target: "turn" },
     Bench { name: "rules_turn_instructions", package: "rules", target: "turn" },
+    Bench { name: "seal_volatile", package: "service-tests", target: "seal" },
+    Bench { name: "seal_volatile_cpu", package: "service-tests", target: "seal" },
+    Bench { name: "seal_volatile_token", package: "service-tests", target: "seal" },
+    Bench { name: "seal_volatile_token_cpu", package: "service-tests", target: "seal" },
 ];
 
 /// Runs all benches, or the one named `only`. With `json` stdout has one JSON object a line

@@ -1,0 +1,112 @@
+//! The least that a unary call over tonic can cost: bytes in, bytes out, no layer.
+
+use std::convert::Infallible;
+use std::future::{Future, Ready, ready};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Buf as _, BufMut as _, Bytes};
+use http::{Request, Response};
+use tokio::net::TcpListener;
+use tonic::Status;
+use tonic::body::Body;
+use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic::server::{Grpc, NamedService, UnaryService};
+use tonic::transport::server::TcpIncoming;
+use tower::Service;
+
+/// Serves the floor on `listener` until `shutdown` resolves. Every call is answered with a message of
+/// `answer_bytes`. The transport is set as the server sets its own.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    answer_bytes: usize,
+    shutdown: impl Future<Output = ()>,
+) -> anyhow::Result<()> {
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let answer = Bytes::from(vec![0; answer_bytes]);
+    tonic::transport::Server::builder()
+        .accept_http1(true)
+        .max_concurrent_streams(4_096)
+        .http2_max_header_list_size(16 * 1024)
+        .http2_keepalive_interval(Some(Duration::from_secs(30)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(20)))
+        .add_service(Floor { answer })
+        .serve_with_incoming_shutdown(incoming, shutdown)
+        .await?;
+    Ok(())
+}
+
+/// Answers every call alike. It goes by the name of the real service, so that both are sent the same
+/// bytes.
+#[derive(Clone)]
+struct Floor {
+    answer: Bytes,
+}
+
+impl NamedService for Floor {
+    const NAME: &'static str = wire::v1::match_service_server::SERVICE_NAME;
+}
+
+impl Service<Request<Body>> for Floor {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let answer = Answer(self.answer.clone());
+        Box::pin(async move { Ok(Grpc::new(RawCodec).unary(answer, request).await) })
+    }
+}
+
+struct Answer(Bytes);
+
+impl UnaryService<Bytes> for Answer {
+    type Response = Bytes;
+    type Future = Ready<Result<tonic::Response<Bytes>, Status>>;
+
+    fn call(&mut self, _request: tonic::Request<Bytes>) -> Self::Future {
+        ready(Ok(tonic::Response::new(self.0.clone())))
+    }
+}
+
+/// Messages as they come, neither encoded nor decoded.
+struct RawCodec;
+
+impl Codec for RawCodec {
+    type Encode = Bytes;
+    type Decode = Bytes;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for RawCodec {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn encode(&mut self, message: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        buffer.put(message);
+        Ok(())
+    }
+}
+
+impl Decoder for RawCodec {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
+        Ok(Some(buffer.copy_to_bytes(buffer.remaining())))
+    }
+}
