@@ -14,7 +14,7 @@ pub enum MatchResult {
     WhiteWins = 2,
     /// Nobody won.
     Draw = 3,
-    /// The match never began.
+    /// The match never began: its first turn had not opened.
     Aborted = 4,
     /// The match does not count.
     Void = 5,
@@ -69,7 +69,7 @@ pub enum EndReason {
     FullBoard = 3,
     /// The last turn that the settings allow is played and the board decides nothing: a draw.
     TurnLimit = 4,
-    /// A player gave up.
+    /// A player gave up: the other wins, or the match is aborted if its first turn had not opened.
     Resignation = 5,
     /// The players agreed on a draw.
     AgreedDraw = 6,
@@ -81,7 +81,7 @@ pub enum EndReason {
     FailedReveal = 9,
     /// A seat was not taken by the start time: aborted.
     NoShow = 10,
-    /// An operator ended the match: void, or aborted before its first turn resolved.
+    /// An operator ended the match: void, or aborted if its first turn had not opened.
     Operator = 11,
     /// Nothing happened for the idle limit: void.
     Idle = 12,
@@ -130,9 +130,8 @@ impl EndReason {
     pub const fn allows(self, result: MatchResult) -> bool {
         use MatchResult::{Aborted, BlackWins, Draw, Void, WhiteWins};
         match self {
-            Self::Row | Self::SuddenDeath | Self::Resignation | Self::Flag => {
-                matches!(result, BlackWins | WhiteWins)
-            }
+            Self::Row | Self::SuddenDeath | Self::Flag => matches!(result, BlackWins | WhiteWins),
+            Self::Resignation => matches!(result, BlackWins | WhiteWins | Aborted),
             Self::FullBoard | Self::TurnLimit | Self::AgreedDraw | Self::BothFlagged => {
                 matches!(result, Draw)
             }

@@ -316,27 +316,31 @@ impl Replay<'_> {
         });
         match decided {
             Some(decided) => decided == (ending.result, ending.reason),
-            None => match ending.reason {
-                EndReason::Row | EndReason::SuddenDeath | EndReason::FullBoard | EndReason::TurnLimit => {
-                    false
-                }
-                EndReason::NoShow => turns == 0,
-                EndReason::Operator => ending.result != MatchResult::Aborted || turns == 0,
-                _ => true,
-            },
+            None => {
+                let of_a_turn = matches!(
+                    ending.reason,
+                    EndReason::Row | EndReason::SuddenDeath | EndReason::FullBoard | EndReason::TurnLimit
+                );
+                let began = ending.result != MatchResult::Aborted;
+                !of_a_turn && (began || turns == 0)
+            }
         }
     }
 
     /// Whether the open turn holds the commitments that the reason implies.
     fn fits_commitments(&self, ending: &Ending) -> bool {
         let held = ending.unresolved.as_ref().map(Option::is_some);
+        let none = !held.black && !held.white;
+        if ending.result == MatchResult::Aborted {
+            return none;
+        }
         match ending.reason {
             EndReason::Row
             | EndReason::SuddenDeath
             | EndReason::FullBoard
             | EndReason::TurnLimit
             | EndReason::NoShow
-            | EndReason::BothFlagged => !held.black && !held.white,
+            | EndReason::BothFlagged => none,
             EndReason::Flag => ending.result.winner().is_some_and(|winner| !held[winner.opponent()]),
             EndReason::FailedReveal => {
                 let revealing = self.transcript.settings.seal_mode == SettingsFields::COMMIT_REVEAL;

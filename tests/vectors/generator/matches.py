@@ -61,7 +61,9 @@ def valid_matches():
         "limit-2", settings(turn_limit=5)).moves(BOTH_ROWS).decided()
     yield "row", "a row in the last turn that the limit allows", Played(
         "limit-3", settings(turn_limit=5)).moves(BLACK_ROW).decided()
-    yield "resignation", "before the first turn", Played("resign-1").end(WHITE_WINS, RESIGNATION, after_ms=1)
+    yield "resignation", "in the first turn", Played("resign-1").end(WHITE_WINS, RESIGNATION, after_ms=1)
+    yield "resignation", "aborted: a player gave up before the first turn opened", Played("resign-4", hidden).end(
+        ABORTED, RESIGNATION, (), 900)
     yield "resignation", "the opponent had sealed", Played("resign-2", **keys).random(4).end(
         BLACK_WINS, RESIGNATION, ["black"], 777)
     yield "resignation", "while both reveal", Played("resign-3", reveal).random(3).end(
@@ -77,7 +79,7 @@ def valid_matches():
     yield "failed_reveal", "neither reveals", Played("reveal-2", reveal, **keys).random(2).end(
         DRAW, FAILED_REVEAL, SEATS, 25_000)
     yield "no_show", "", Played("no-show-1", hidden).end(ABORTED, NO_SHOW, (), 20_000)
-    yield "operator", "aborted before it began", Played("operator-1").end(ABORTED, OPERATOR)
+    yield "operator", "aborted before the first turn opened", Played("operator-1").end(ABORTED, OPERATOR)
     yield "operator", "void in its fourth turn", Played("operator-2").random(3).end(VOID, OPERATOR, ["white"], 5)
     yield "idle", "", Played("idle-1", settings(turn_time_ms=None)).random(2).end(VOID, IDLE, ["black"], 2_592_000_000)
     yield "lost_history", "", Played("lost-1").random(5, 20).end(VOID, LOST_HISTORY, (), 60_000)

@@ -118,6 +118,7 @@ def bases():
         "banked": Played("base-7", bank, black="players/bot").random(3),
         "full": Played("base-8").random(81, 100).decided(),
         "created": Played("base-9"),
+        "aborted": Played("base-11").end(ABORTED, OPERATOR),
         "other": Played("base-10").random(4),
     }
     return types.SimpleNamespace(**{name: match.row for name, match in played.items()})
@@ -200,9 +201,13 @@ def of_the_ending(base):
     yield "end_board", None, None, "the turn limit is not reached", ending(base.flagged, result=DRAW, reason=TURN_LIMIT)
     yield "end_board", None, None, "the turn limit decides", ending(base.limited, result=BLACK_WINS, reason=RESIGNATION)
     yield "end_board", None, None, "aborted after its first turn", ending(base.flagged, result=ABORTED, reason=OPERATOR)
+    yield "end_board", None, None, "aborted by resignation after its first turn", ending(
+        base.flagged, result=ABORTED, reason=RESIGNATION)
     yield "end_board", None, None, "no show after the first turn", ending(base.flagged, result=ABORTED, reason=NO_SHOW)
     yield "end_commitments", None, None, "a seal beside a row", ending(
         base.won, unresolved={"black": base.won["turns"][0]["black"]["commitment"], "white": None})
+    yield "end_commitments", None, None, "aborted with a turn open", ending(base.aborted, unresolved={
+        "black": None, "white": base.resigned["turns"][0]["white"]["commitment"]})
     yield "end_commitments", None, None, "the one who sealed flagged", ending(base.flagged, result=WHITE_WINS)
     yield "end_commitments", None, None, "both flagged, one had sealed", ending(base.flagged, result=DRAW, reason=BOTH_FLAGGED)
     yield "end_commitments", None, None, "a reveal that was not due", ending(

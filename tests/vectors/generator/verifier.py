@@ -5,7 +5,7 @@ from .sealing import FIELD_BYTES_MAX, SEATS, digest, seal
 
 RULES_VERSION = "wts-2026.1"
 DECISIVE = (1, 2)
-ALLOWED_RESULTS = {1: DECISIVE, 2: DECISIVE, 3: (3,), 4: (3,), 5: DECISIVE, 6: (3,), 7: DECISIVE, 8: (3,),
+ALLOWED_RESULTS = {1: DECISIVE, 2: DECISIVE, 3: (3,), 4: (3,), 5: (1, 2, 4), 6: (3,), 7: DECISIVE, 8: (3,),
                    9: (1, 2, 3), 10: (4,), 11: (4, 5), 12: (5,), 13: (5,)}
 ROW, SUDDEN_DEATH, FULL_BOARD, TURN_LIMIT, RESIGNATION, AGREED_DRAW, FLAG, BOTH_FLAGGED = range(1, 9)
 FAILED_REVEAL, NO_SHOW, OPERATOR, IDLE, LOST_HISTORY = range(9, 14)
@@ -83,11 +83,11 @@ def verify_ending(t, before, position, last, resolved_ms):
     if decided is not None:
         fits = decided == (result, reason)
     else:
-        fits = reason > TURN_LIMIT and (turns == 0 or reason != NO_SHOW and (result, reason) != (ABORTED, OPERATOR))
+        fits = reason > TURN_LIMIT and (turns == 0 or result != ABORTED)
     if not fits:
         return "end_board"
     held = {seat for seat in SEATS if ending["unresolved"][seat] is not None}
-    if reason in (ROW, SUDDEN_DEATH, FULL_BOARD, TURN_LIMIT, NO_SHOW, BOTH_FLAGGED) and held:
+    if (result == ABORTED or reason in (ROW, SUDDEN_DEATH, FULL_BOARD, TURN_LIMIT, BOTH_FLAGGED)) and held:
         return "end_commitments"
     if reason == FLAG and ("white" if result == BLACK_WINS else "black") in held:
         return "end_commitments"
