@@ -1,7 +1,14 @@
 //! What the Shell: serve, demo, play and check.
 
+mod board;
+mod demo;
+mod demo_player;
+mod instinct;
+mod play;
+mod seating;
 mod serve;
 mod vectors;
+mod words;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -19,6 +26,13 @@ struct Cli {
 /// Each command is a file of its own, with its arguments and a `run` that says how the process ends.
 #[derive(Subcommand)]
 enum Command {
+    /// A whole match between two processes, watched and verified
+    Demo(demo::Arguments),
+    /// One player of the demo
+    #[command(hide = true)]
+    DemoPlayer(demo_player::Arguments),
+    /// A match in this terminal, by invite
+    Play(play::Arguments),
     /// The server, in this process
     Serve(serve::Arguments),
     /// Test vectors of the rules, commitments and transcripts
@@ -27,6 +41,9 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::DemoPlayer(arguments) => demo_player::run(&arguments),
+        Command::Play(arguments) => play::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Vectors(arguments) => vectors::run(&arguments),
     };

@@ -1,0 +1,108 @@
+//! How a player comes to sit in a match: a token, and an invite made or accepted.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow, bail};
+use tokio::time::{Instant, sleep};
+use whattheshell::{Client, Collection, Player, v1};
+
+use crate::words;
+
+/// How often an invite is looked at while it is open.
+const INVITE_POLL: Duration = Duration::from_millis(250);
+
+/// An error of the client, with what a person can do about it.
+pub(crate) fn explain(error: whattheshell::Error) -> anyhow::Error {
+    let advice = words::advice(&error);
+    let error = anyhow!(error);
+    match advice {
+        Some(advice) => anyhow!("{error:#}\n  {advice}"),
+        None => error,
+    }
+}
+
+/// `players/ann` for `ann` as well as for itself.
+pub(crate) fn player_name(text: &str) -> anyhow::Result<String> {
+    let id = text.strip_prefix("players/").unwrap_or(text);
+    Collection::Players
+        .name(id)
+        .map_err(|_| anyhow!("`{text}` is no player's name: 1 to 64 characters of A-Z a-z 0-9 . _ -"))
+}
+
+/// A session with this token, or, on a server in development mode, with one minted for this player.
+pub(crate) async fn session(
+    client: &Client,
+    token: Option<&str>,
+    player: Option<&str>,
+) -> anyhow::Result<Player> {
+    if let Some(token) = token {
+        let session = client.player(token).map_err(explain)?;
+        if let Some(player) = player
+            && session.name() != player_name(player)?
+        {
+            bail!("the token is for {}, and not for {player}", session.name());
+        }
+        return Ok(session);
+    }
+    let player = player_name(player.context("say who you are: --as NAME, or --token TOKEN")?)?;
+    if !client.server_info().await.map_err(explain)?.dev_mode {
+        bail!("the server is not in development mode: give your token by --token or WTS_TOKEN");
+    }
+    let minted = client.mint_token(&player).await.map_err(explain)?;
+    client.player(&minted.token).map_err(explain)
+}
+
+/// An invite as its maker has it.
+pub(crate) struct Made {
+    /// `invites/{invite}`.
+    pub(crate) name: String,
+    /// What the other one needs to accept: the name, and after a colon the secret if the invite is open.
+    pub(crate) code: String,
+}
+
+/// Invites a player, or, without one, whoever gets the code.
+pub(crate) async fn invite(
+    player: &Player,
+    invitee: Option<String>,
+    settings: v1::MatchSettings,
+    seat: v1::Seat,
+) -> anyhow::Result<Made> {
+    let request = v1::CreateInviteRequest {
+        invitee: invitee.unwrap_or_default(),
+        settings: Some(settings),
+        inviter_seat: seat.into(),
+        ..v1::CreateInviteRequest::default()
+    };
+    let made = player.invite(request).await.map_err(explain)?;
+    let name = made.invite.context("the server's answer has no invite")?.name;
+    let code =
+        if made.join_secret.is_empty() { name.clone() } else { format!("{name}:{}", made.join_secret) };
+    Ok(Made { name, code })
+}
+
+/// Waits until an invite is accepted, for at most `patience`; the match that came of it.
+pub(crate) async fn accepted(player: &Player, invite: &str, patience: Duration) -> anyhow::Result<String> {
+    let until = Instant::now() + patience;
+    while Instant::now() < until {
+        let invite = player.get_invite(invite, None).await.map_err(explain)?;
+        match invite.state() {
+            v1::InviteState::Open => sleep(INVITE_POLL).await,
+            v1::InviteState::Accepted => return Ok(invite.r#match),
+            v1::InviteState::Declined => bail!("the invite was declined"),
+            _ => bail!("the invite is not open any more"),
+        }
+    }
+    bail!("nobody accepted the invite within {} s", patience.as_secs())
+}
+
+/// Accepts an invite by its code; the match that comes of it.
+pub(crate) async fn accept(player: &Player, code: &str) -> anyhow::Result<String> {
+    let (name, secret) = match code.split_once(':') {
+        Some((name, secret)) => (name, Some(secret)),
+        None => (code, None),
+    };
+    if Collection::Invites.id(name).is_err() {
+        bail!("`{name}` is no invite: it looks like invites/0198c5a0-…, as the inviter was shown");
+    }
+    Ok(player.accept_invite(name, secret).await.map_err(explain)?.r#match)
+}

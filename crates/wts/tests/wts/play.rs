@@ -1,0 +1,130 @@
+//! `wts play`.
+
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+
+const PROMPT: &str = "cell> ";
+
+/// A `wts` process, ended when it is dropped.
+struct Process(Child);
+
+impl Process {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wts"));
+        let command = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        Self(command.spawn().expect("wts runs"))
+    }
+
+    /// What it says up to and including `end`; what it said at all, if it ends before.
+    fn read_until(&mut self, end: &str) -> String {
+        let mut said = Vec::new();
+        let mut byte = [0];
+        let out = self.0.stdout.as_mut().expect("its output is piped");
+        while !said.ends_with(end.as_bytes()) && out.read(&mut byte).expect("its output is read") == 1 {
+            said.push(byte[0]);
+        }
+        String::from_utf8(said).expect("it says text")
+    }
+
+    fn write(&mut self, line: &str) {
+        let input = self.0.stdin.as_mut().expect("its input is piped");
+        writeln!(input, "{line}").expect("it listens");
+    }
+
+    /// Waits for its end: the rest of what it says, and how it ended.
+    fn end(mut self) -> (String, Option<i32>) {
+        let mut rest = String::new();
+        self.0.stdout.as_mut().expect("its output is piped").read_to_string(&mut rest).expect("text");
+        (rest, self.0.wait().expect("it ends").code())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A server in development mode, and its address.
+fn server() -> (Process, String) {
+    let mut server = Process::start(&["serve", "--dev", "--listen", "127.0.0.1:0", "--log", "off"]);
+    let line = server.read_until("\n");
+    let url = line.trim().strip_prefix("listening on ").expect("it says where").to_owned();
+    (server, url)
+}
+
+/// Two players before their first turn.
+fn seated(url: &str) -> (Process, Process) {
+    let mut ann = Process::start(&["play", "--server", url, "--as", "ann", "--invite", "bob"]);
+    ann.read_until("--accept ");
+    let code = ann.read_until("\n");
+    let mut bob = Process::start(&["play", "--server", url, "--as", "bob", "--accept", code.trim()]);
+    ann.read_until(PROMPT);
+    bob.read_until(PROMPT);
+    (ann, bob)
+}
+
+#[test]
+fn two_people_play_by_invite() {
+    let (_server, url) = server();
+    let (mut ann, mut bob) = seated(&url);
+    ann.write("e5");
+    bob.write("E5");
+    let turn = ann.read_until(PROMPT);
+    assert!(turn.contains("both chose E5: they collide, and an egg is laid there"), "{turn}");
+    assert!(turn.contains("[e]"), "{turn}");
+    bob.read_until(PROMPT);
+    bob.write("resign");
+    let (said, code) = ann.end();
+    assert!(said.contains("you win; ") && said.contains("resigned"), "{said}");
+    assert!(said.contains("the transcript is verified, 1 turns"), "{said}");
+    assert_eq!(code, Some(0));
+    let (said, code) = bob.end();
+    assert!(said.contains("you lose; "), "{said}");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn what_is_no_move_is_explained_and_asked_again() {
+    let (_server, url) = server();
+    let (mut ann, mut bob) = seated(&url);
+    for (line, answer) in [("z", "that is no cell"), ("J1", "off the board"), ("help", "seal a move")] {
+        ann.write(line);
+        let said = ann.read_until(PROMPT);
+        assert!(said.contains(answer), "{line}: {said}");
+    }
+    ann.write("A1");
+    bob.write("I9");
+    ann.read_until(PROMPT);
+    ann.write("I9");
+    let said = ann.read_until(PROMPT);
+    assert!(said.contains("I9 is occupied; choose an empty cell"), "{said}");
+}
+
+#[test]
+fn a_player_comes_back_to_his_match() {
+    let (_server, url) = server();
+    let (mut ann, mut bob) = seated(&url);
+    ann.write("quit");
+    let (said, code) = ann.end();
+    let name = said.trim().rsplit(' ').next().expect("it names the match").to_owned();
+    assert_eq!(code, Some(0));
+    let mut ann = Process::start(&["play", "--server", &url, "--as", "ann", "--match", &name]);
+    ann.read_until(PROMPT);
+    ann.write("A1");
+    bob.write("I9");
+    assert!(bob.read_until(PROMPT).contains("lands on A1"));
+}
+
+#[test]
+fn a_missing_server_is_explained() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wts"));
+    let command = command.args(["play", "--server", "http://127.0.0.1:1", "--as", "ann", "--invite"]);
+    let output = command.output().expect("wts runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("cannot connect to http://127.0.0.1:1"), "{said}");
+    assert!(said.contains("is the server running?"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+}
