@@ -97,8 +97,7 @@ impl Match {
             }
             (Phase::Waiting { .. }, Command::Seal(_)) => refused(Refusal::MatchNotStarted),
             (Phase::Waiting { .. }, Command::Resign { seat, request_id }) => {
-                // A match that never began cannot be resigned: h_end knows no such pair.
-                let reason = EndReason::NoShow;
+                let reason = EndReason::Resignation;
                 let verdict = Verdict { result: MatchResult::Aborted, reason, at: now };
                 self.end_by(verdict, *seat, request_id)
             }

@@ -19,8 +19,8 @@ fn while_nobody_is_there() {
          3000 join white         -> done; changed
          3000 seal black E5 as a -> refused MatchNotStarted
          3000 seal white E5 as a -> refused MatchNotStarted
-         3000 resign black as r  -> done; ends Aborted NoShow at 3000
-         3000 resign white as r  -> done; ends Aborted NoShow at 3000
+         3000 resign black as r  -> done; ends Aborted Resignation at 3000
+         3000 resign white as r  -> done; ends Aborted Resignation at 3000
          3000 tick               -> done",
     );
 }
@@ -33,8 +33,8 @@ fn while_one_is_there() {
          3000 join white         -> done; turn 1 until 33000
          3000 seal black E5 as a -> refused MatchNotStarted
          3000 seal white E5 as a -> refused MatchNotStarted
-         3000 resign black as r  -> done; ends Aborted NoShow at 3000
-         3000 resign white as r  -> done; ends Aborted NoShow at 3000
+         3000 resign black as r  -> done; ends Aborted Resignation at 3000
+         3000 resign white as r  -> done; ends Aborted Resignation at 3000
          3000 tick               -> done",
     );
 }

@@ -45,7 +45,7 @@ fn nothing_can_be_sealed_before_both_are_there() {
 fn giving_up_before_turn_1_aborts_the_match() {
     check(
         DEFAULT,
-        "500  resign white as r -> done; ends Aborted NoShow at 500
+        "500  resign white as r -> done; ends Aborted Resignation at 500
          600  resign white as r -> done
          600  resign black as r -> refused MatchFinished
          1000 join black        -> done",
@@ -53,7 +53,7 @@ fn giving_up_before_turn_1_aborts_the_match() {
     check(
         READY_CHECK,
         "1000  join black        -> done; changed
-         20000 resign black as r -> done; ends Aborted NoShow at 20000",
+         20000 resign black as r -> done; ends Aborted Resignation at 20000",
     );
     check(
         READY_CHECK,
