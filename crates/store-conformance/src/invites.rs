@@ -11,6 +11,11 @@ use crate::world::{World, request_id};
 /// How long the invites here are open, ms.
 const OPEN_MS: u64 = 60_000;
 
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+
+/// How long a finished match can be read at least, ms.
+const MATCH_RETENTION_MS: u64 = 7 * DAY_MS;
+
 /// Players who race each other.
 const RACERS: u64 = 8;
 
@@ -126,5 +131,31 @@ pub async fn an_invite_can_be_closed_until_it_expires_and_never_after(world: Arc
         let closed = world.store.close_invite(invite.id, closing).await;
         assert_eq!(closed.as_ref(), Ok(&expected), "after {wait_ms} ms");
         check_stored(&world, &expected).await;
+    }
+}
+
+/// So that whoever comes late is told how it ended.
+pub async fn an_invite_can_be_read_a_day_after_its_end(world: Arc<World>) {
+    let (expired, closed) = (open(&world).await, open(&world).await);
+    world.leap_ms(OPEN_MS).await;
+    let closed = world.store.close_invite(closed.id, closing(InviteEnd::Declined, 1)).await;
+    let closed = closed.expect("closing is answered");
+    world.leap_ms(DAY_MS).await;
+    check_stored(&world, &expired).await;
+    check_stored(&world, &closed).await;
+}
+
+/// Whoever reads an accepted invite makes its match if there is none: one that was played and forgotten
+/// must not come back empty.
+pub async fn an_accepted_invite_is_forgotten_before_its_match(world: Arc<World>) {
+    let created = world.now(world.id()).await.stamp;
+    let expires = created.plus_ms(2 * MATCH_RETENTION_MS);
+    let invite = Invite { expires, ..new_invite(&world, world.id()).await };
+    world.store.create_invite(invite.clone()).await.expect("an invite can be created");
+    let end = InviteEnd::Accepted { match_id: world.id() };
+    world.store.close_invite(invite.id, closing(end, 1)).await.expect("closing is answered");
+    world.leap_ms(MATCH_RETENTION_MS).await;
+    for node in world.nodes() {
+        assert_eq!(node.invite(invite.id).await, Err(StoreError::NotFound));
     }
 }

@@ -188,6 +188,8 @@ macro_rules! suite {
                 a_match_whose_deadline_an_outage_moved_is_postponed_and_still_ends,
 
                 an_invite_can_be_closed_until_it_expires_and_never_after,
+                an_invite_can_be_read_a_day_after_its_end,
+                an_accepted_invite_is_forgotten_before_its_match,
                 a_request_is_remembered_for_a_day,
                 a_finished_match_can_be_read_for_its_retention,
                 a_live_match_is_never_forgotten,

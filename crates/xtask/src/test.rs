@@ -75,6 +75,18 @@ const STAGES: &[Stage] = &[
     },
     Stage { name: "vectors", why: "this build disagrees with a test vector", work: Work::Wts(check_vectors) },
     Stage {
+        name: "second opinion",
+        why: "the vectors are not what their generator, an implementation of its own, makes of them",
+        work: Work::Own(|| {
+            process::run(Command::new("python3").args(["tests/vectors/generate.py", "--check"]))
+        }),
+    },
+    Stage {
+        name: "demo",
+        why: "a whole match between two processes does not run or does not verify",
+        work: Work::Wts(|| Ok(vec!["demo".into()])),
+    },
+    Stage {
         name: "doc",
         why: "a link in the documentation leads nowhere",
         work: Work::Cargo(
