@@ -43,7 +43,6 @@ fn same_board(position: &Position, plain: &Plain) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn any_board_is_judged_as_the_model_judges_it(position in any_position()) {

@@ -86,7 +86,6 @@ fn listed(events: &[Event]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn mirrored_turns_have_mirrored_effects(

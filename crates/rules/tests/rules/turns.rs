@@ -8,7 +8,6 @@ use rules::{Cell, Event, IllegalTurn, Piece, Position, Seat};
 use crate::boards::{any_position, legal_turn};
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn a_turn_without_its_report_is_the_same_turn((position, black, white) in legal_turn()) {
