@@ -197,9 +197,10 @@ impl Settings {
     pub const TURN_LIMIT_MAX: u32 = 500;
     /// The turn limit where none is named.
     pub const TURN_LIMIT_DEFAULT: u32 = 500;
-    /// The least idle limit, ms: a day, so that a player who sleeps loses nothing.
-    pub const IDLE_MIN_MS: u64 = DAY_MS;
-    /// The most idle limit, ms: longer than the longest turn.
+    /// The least idle limit, ms: the longest clock. Were it shorter, a player who is losing could leave
+    /// his turn unsealed and get a void before his flag falls.
+    pub const IDLE_MIN_MS: u64 = 14 * DAY_MS;
+    /// The most idle limit, ms: a month without a move is nobody's match any more.
     pub const IDLE_MAX_MS: u64 = 30 * DAY_MS;
     /// The idle limit where none is named, ms.
     pub const IDLE_DEFAULT_MS: u64 = 30 * DAY_MS;

@@ -357,8 +357,8 @@ pub struct MatchSettings {
     /// The match is a draw when this many turns are resolved. 1 to 500, default 500.
     #[prost(uint32, tag = "10")]
     pub turn_limit: u32,
-    /// The match is void when nothing happened for this long. 1 to 30 days, default
-    /// 30 days.
+    /// The match is void when nothing happened for this long. 14 days, the longest clock, to 30 days,
+    /// which is the default.
     #[prost(message, optional, tag = "11")]
     pub idle_limit: ::core::option::Option<::prost_types::Duration>,
     /// Output only: the seat of a bot and its level. Set by `CreateBotMatch` and by a ticket's bot
