@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use middleware::{ApiKeys, NewToken, TokenIssuer};
+use referee::Match;
+use sealing::MatchId;
 use service::{NodeConfig, Server};
-use store::{Clock, ScriptedClock, Shard, Store, SystemClock};
+use store::{Clock, ScriptedClock, Shard, Store, Stored, SystemClock};
 use store_embedded::VolatileStore;
 use tonic::Status;
 use wire::v1;
@@ -155,6 +157,20 @@ impl Cluster {
         let ada = self.player(0, "ada").await;
         let bo = self.player(self.nodes.len() - 1, "bo").await;
         Duel::agree(&ada, &bo, settings).await
+    }
+
+    /// What is stored of the match once it is as wanted. It looks at the store alone, so no node is asked
+    /// and nothing that a call would do is done.
+    pub async fn stored(&self, name: &str, wanted: impl Fn(&Match) -> bool) -> Stored {
+        let id: MatchId = name.trim_start_matches("matches/").parse().expect("the name of a match");
+        let mut hints = self.store.watch(id).await.expect("the match is stored");
+        loop {
+            let stored = self.store.load(id).await.expect("the match is stored").stored;
+            if wanted(&stored.head) {
+                return stored;
+            }
+            soon("a change of the match", hints.changed()).await.expect("the match is stored");
+        }
     }
 
     /// The match as every node tells it to a back end: all must agree.

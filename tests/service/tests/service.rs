@@ -6,10 +6,15 @@ mod service {
     mod every_rpc;
     mod marked;
 
+    mod clocks;
     mod indistinguishable;
+    mod late_seals;
+    mod resume;
     mod sealed_move;
     mod seats;
     mod secrecy;
     mod simultaneous;
+    mod straddled_deadline;
+    mod turn_limit;
     mod whole_match;
 }
