@@ -1,7 +1,9 @@
 //! The loop that time drives: deadlines that pass with nobody there, and follow-ups that wait.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use referee::{Command, Stamp};
 use sealing::MatchId;
 use store::{Clock, Shard, Store, StoreError};
@@ -26,7 +28,7 @@ const BACKOFF_MS: u64 = 2_000;
 pub(crate) async fn run(store: Arc<dyn Store>, clock: Arc<dyn Clock>) {
     loop {
         for shard in (0..store.shard_count()).map(Shard) {
-            while sweep(store.as_ref(), shard).await == BATCH {}
+            while caught(sweep(store.as_ref(), shard)).await == Some(BATCH) {}
         }
         clock.sleep_until_ms(clock.now_ms().saturating_add(PAUSE_MS)).await;
     }
@@ -44,15 +46,22 @@ async fn sweep(store: &dyn Store, shard: Shard) -> usize {
     };
     let mut done = 0;
     for id in due.matches {
-        match attend(store, id).await {
+        let attended = caught(attend(store, id)).await;
+        match attended.unwrap_or_else(|| Err(errors::fault("the work on a due match panicked", id))) {
             Ok(()) => done += 1,
             Err(error) => {
                 warn!(%id, reason = error.reason().as_str_name(), "a due match must wait");
-                back_off(store, id).await;
+                caught(back_off(store, id)).await;
             }
         }
     }
     done
+}
+
+/// The work's outcome; none if it panicked. A match that makes its node panic must not stop the clock of
+/// all others, nor end the server, and at its next start the same again.
+async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
+    AssertUnwindSafe(work).catch_unwind().await.ok()
 }
 
 /// Applies the deadlines that have passed and settles what waits. A match that turns out not to be due,
