@@ -13,7 +13,7 @@ use store::{
 };
 use tokio::sync::watch;
 
-use crate::soon;
+use crate::{Subscriptions, soon};
 
 /// An operation of the store.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -55,12 +55,17 @@ pub enum Fault {
 #[derive(Clone, Debug)]
 pub struct Gate {
     waiting: watch::Sender<usize>,
+    given_up: watch::Sender<usize>,
     open: watch::Sender<bool>,
 }
 
 impl Default for Gate {
     fn default() -> Self {
-        Self { waiting: watch::Sender::new(0), open: watch::Sender::new(false) }
+        Self {
+            waiting: watch::Sender::new(0),
+            given_up: watch::Sender::new(0),
+            open: watch::Sender::new(false),
+        }
     }
 }
 
@@ -72,6 +77,13 @@ impl Gate {
         came.expect("the gate holds its own sender");
     }
 
+    /// Waits until a call has been given up at the gate: whoever made it was dropped.
+    pub async fn given_up(&self) {
+        let mut given_up = self.given_up.subscribe();
+        let gone = soon("a call given up at the gate", given_up.wait_for(|given_up| *given_up > 0)).await;
+        gone.expect("the gate holds its own sender");
+    }
+
     /// Lets every call through, now and later.
     pub fn open(&self) {
         self.open.send_replace(true);
@@ -79,9 +91,21 @@ impl Gate {
 
     async fn pass(&self) {
         self.waiting.send_modify(|waiting| *waiting += 1);
+        let _waits = Waits(self);
         let mut open = self.open.subscribe();
         // The sender is ours, so the wait ends only by the gate's opening.
         let _ = open.wait_for(|open| *open).await;
+    }
+}
+
+/// A call at a gate.
+struct Waits<'a>(&'a Gate);
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        if !*self.0.open.borrow() {
+            self.0.given_up.send_modify(|given_up| *given_up += 1);
+        }
     }
 }
 
@@ -93,15 +117,21 @@ struct Plan {
     always: Option<Fault>,
 }
 
+#[derive(Debug, Default)]
+struct Plans {
+    of: HashMap<Operation, Plan>,
+    record: Option<Vec<Operation>>,
+}
+
 /// What is to go wrong, at which call. Clones are the same plan.
 #[derive(Clone, Debug, Default)]
-pub struct Faults(Arc<Mutex<HashMap<Operation, Plan>>>);
+pub struct Faults(Arc<Mutex<Plans>>);
 
 impl Faults {
     /// The `nth` call of an operation from now on (1: the next) meets this fault.
     pub fn at(&self, operation: Operation, nth: usize, fault: Fault) {
         let mut plans = self.plans();
-        let plan = plans.entry(operation).or_default();
+        let plan = plans.of.entry(operation).or_default();
         plan.once.insert(plan.calls + nth, fault);
     }
 
@@ -123,21 +153,33 @@ impl Faults {
 
     /// Every call of an operation meets this fault, until [`Self::clear`].
     pub fn always(&self, operation: Operation, fault: Fault) {
-        self.plans().entry(operation).or_default().always = Some(fault);
+        self.plans().of.entry(operation).or_default().always = Some(fault);
     }
 
     /// Nothing goes wrong any more.
     pub fn clear(&self) {
-        self.plans().clear();
+        self.plans().of.clear();
     }
 
-    fn plans(&self) -> MutexGuard<'_, HashMap<Operation, Plan>> {
+    /// Begins to note the calls of every operation, from now on.
+    pub fn record(&self) {
+        self.plans().record = Some(Vec::new());
+    }
+
+    /// The calls since [`Self::record`], in their order.
+    #[must_use]
+    pub fn recorded(&self) -> Vec<Operation> {
+        self.plans().record.clone().unwrap_or_default()
+    }
+
+    fn plans(&self) -> MutexGuard<'_, Plans> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn next(&self, operation: Operation) -> Option<Fault> {
         let mut plans = self.plans();
-        let plan = plans.get_mut(&operation)?;
+        plans.record.as_mut().into_iter().for_each(|record| record.push(operation));
+        let plan = plans.of.get_mut(&operation)?;
         plan.calls += 1;
         plan.once.remove(&plan.calls).or_else(|| plan.always.clone())
     }
@@ -147,13 +189,20 @@ impl Faults {
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
     faults: Faults,
+    subscriptions: Subscriptions,
 }
 
 impl FaultyStore {
     /// The store behind these faults.
     #[must_use]
     pub fn new(inner: Arc<dyn Store>, faults: Faults) -> Self {
-        Self { inner, faults }
+        Self { inner, faults, subscriptions: Subscriptions::default() }
+    }
+
+    /// Who has subscribed through it.
+    #[must_use]
+    pub fn subscriptions(&self) -> Subscriptions {
+        self.subscriptions.clone()
     }
 
     async fn call<T>(
@@ -216,7 +265,8 @@ impl MatchStore for FaultyStore {
     }
 
     async fn watch(&self, id: MatchId) -> Result<Hints, StoreError> {
-        self.call(Operation::Watch, self.inner.watch(id)).await
+        let hints = self.call(Operation::Watch, self.inner.watch(id)).await?;
+        Ok(self.subscriptions.count(hints))
     }
 
     async fn due(&self, shard: Shard, limit: usize) -> Result<Due, StoreError> {

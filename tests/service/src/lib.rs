@@ -6,6 +6,7 @@
 //! - [`Caller`]: who calls, with what credential, through which node.
 //! - [`Duel`]: a match of two callers; [`Watching`]: a stream of it.
 //! - [`Faults`]: what goes wrong between a node and the store, at which call.
+//! - [`Cut`]: a connection that withholds answers and breaks; [`Subscriptions`]: who listens at the store.
 //! - [`Tap`]: the bytes on a caller's socket; [`Log`]: everything that the process traces.
 //!
 //! No test sleeps to wait for a result: it moves the clock, and then waits for the effect to be seen, with
@@ -13,18 +14,22 @@
 
 mod caller;
 mod cluster;
+mod cut;
 mod duel;
 mod faults;
 mod log;
+mod subscriptions;
 mod tap;
 mod test_server;
 mod watching;
 
 pub use caller::{Caller, Credential, Line, connect};
 pub use cluster::{API_KEY, Cluster, START_MS, Setup};
+pub use cut::Cut;
 pub use duel::{Duel, cell, salt, seconds};
 pub use faults::{Fault, Faults, FaultyStore, Gate, Operation};
 pub use log::Log;
+pub use subscriptions::Subscriptions;
 pub use tap::Tap;
 pub use test_server::TestServer;
 pub use watching::Watching;

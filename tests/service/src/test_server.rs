@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::{Faults, FaultyStore, soon};
+use crate::{Faults, FaultyStore, Subscriptions, soon};
 
 /// A node that serves on a free port of this machine until it is dropped.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub struct TestServer {
     pub address: SocketAddr,
     /// What goes wrong between this node and the store.
     pub faults: Faults,
+    /// Who is subscribed to a match through this node.
+    pub subscriptions: Subscriptions,
     stop: Option<oneshot::Sender<()>>,
     serving: JoinHandle<Result<(), ServeError>>,
 }
@@ -27,7 +29,9 @@ impl TestServer {
     pub(crate) async fn start(mut server: Server) -> Self {
         let faults = Faults::default();
         let store: Arc<dyn Store> = Arc::clone(&server.store);
-        server.store = Arc::new(FaultyStore::new(store, faults.clone()));
+        let faulty = FaultyStore::new(store, faults.clone());
+        let subscriptions = faulty.subscriptions();
+        server.store = Arc::new(faulty);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let address = listener.local_addr().expect("a listener has an address");
         let (stop, stopped) = oneshot::channel();
@@ -35,7 +39,7 @@ impl TestServer {
             // Dropping the sender stops the server as well.
             let _ = stopped.await;
         }));
-        Self { address, faults, stop: Some(stop), serving }
+        Self { address, faults, subscriptions, stop: Some(stop), serving }
     }
 
     /// Tells the node to stop, as SIGTERM does, and returns at once.

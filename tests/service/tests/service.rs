@@ -17,4 +17,8 @@ mod service {
     mod straddled_deadline;
     mod turn_limit;
     mod whole_match;
+
+    mod panics;
+    mod slow_reader;
+    mod told;
 }

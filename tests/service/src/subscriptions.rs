@@ -1,0 +1,48 @@
+//! Who listens at the store.
+
+use store::{Hints, Version};
+use tokio::sync::watch;
+
+use crate::soon;
+
+/// The subscriptions to matches that are held by a node. Clones count the same ones.
+#[derive(Clone, Debug)]
+pub struct Subscriptions {
+    live: watch::Sender<usize>,
+}
+
+impl Default for Subscriptions {
+    fn default() -> Self {
+        Self { live: watch::Sender::new(0) }
+    }
+}
+
+impl Subscriptions {
+    /// Waits until there are this many.
+    pub async fn become_exactly(&self, count: usize) {
+        let mut live = self.live.subscribe();
+        let what = format!("{count} subscriptions, instead of {}", *live.borrow());
+        let reached = soon(&what, live.wait_for(|live| *live == count)).await;
+        reached.expect("the count holds its own sender");
+    }
+
+    /// The same hints, counted for as long as somebody holds them.
+    pub(crate) fn count(&self, mut hints: Hints) -> Hints {
+        let (relay, relayed) = watch::channel(Version::first([0; 8]));
+        let live = self.live.clone();
+        live.send_modify(|live| *live += 1);
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    () = relay.closed() => break,
+                    hint = hints.changed() => match hint {
+                        Ok(version) => relay.send_replace(version),
+                        Err(_) => break,
+                    },
+                };
+            }
+            live.send_modify(|live| *live -= 1);
+        });
+        Hints::new(relayed)
+    }
+}
