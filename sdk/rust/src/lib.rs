@@ -75,3 +75,8 @@ pub use rules;
 pub use sealing;
 pub use wire::v1;
 pub use wire::{ApiError, Collection, NameError};
+
+/// The README's examples, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

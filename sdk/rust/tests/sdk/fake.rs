@@ -1,0 +1,259 @@
+//! A server that says what it is told to.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use futures::stream::{self, BoxStream, StreamExt as _};
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::{Request, Response, Status};
+use whattheshell::v1::match_service_server::{MatchService, MatchServiceServer};
+use whattheshell::v1::watch_match_response::Update;
+use whattheshell::v1::{self, MatchSnapshot};
+use whattheshell::{Client, ClientBuilder, MatchHandle};
+
+use crate::history::{History, MATCH, token};
+
+/// What happens next on a stream.
+pub(crate) enum Step {
+    Send(Box<Update>),
+    /// An update of a kind that the client does not know.
+    SendUnknown,
+    Fail(Status),
+    /// Nothing, for ever.
+    Hang,
+}
+
+impl From<MatchSnapshot> for Step {
+    fn from(snapshot: MatchSnapshot) -> Self {
+        Self::Send(Box::new(Update::Snapshot(snapshot)))
+    }
+}
+
+impl From<v1::ResolvedTurn> for Step {
+    fn from(turn: v1::ResolvedTurn) -> Self {
+        Self::Send(Box::new(Update::Turn(turn)))
+    }
+}
+
+impl From<v1::MatchStatus> for Step {
+    fn from(status: v1::MatchStatus) -> Self {
+        Self::Send(Box::new(Update::Status(status)))
+    }
+}
+
+impl From<v1::MatchFinished> for Step {
+    fn from(finish: v1::MatchFinished) -> Self {
+        Self::Send(Box::new(Update::Finished(finish)))
+    }
+}
+
+impl From<v1::Heartbeat> for Step {
+    fn from(heartbeat: v1::Heartbeat) -> Self {
+        Self::Send(Box::new(Update::Heartbeat(heartbeat)))
+    }
+}
+
+/// The answer to the n-th seal, from 0. None: no answer, ever.
+pub(crate) type OnSeal =
+    Box<dyn Fn(usize, &v1::SealMoveRequest) -> Option<Result<v1::SealReceipt, Status>> + Send + Sync>;
+
+/// The n-th stream, from 0; after its steps it ends with OK.
+pub(crate) type OnWatch = Box<dyn Fn(&Fake, usize, &v1::WatchMatchRequest) -> Vec<Step> + Send + Sync>;
+
+/// All that was asked of a server.
+#[derive(Default)]
+pub(crate) struct Asked {
+    seals: Mutex<Vec<v1::SealMoveRequest>>,
+    watches: Mutex<Vec<v1::WatchMatchRequest>>,
+}
+
+/// The server, and all that was asked of it.
+pub(crate) struct Fake {
+    pub(crate) game: v1::Match,
+    pub(crate) on_seal: OnSeal,
+    pub(crate) on_watch: OnWatch,
+    pub(crate) asked: Asked,
+}
+
+impl Fake {
+    /// A server with this match, which says nothing else yet.
+    pub(crate) fn new(history: &History) -> Self {
+        Self {
+            game: history.game(),
+            on_seal: Box::new(|_, _| None),
+            on_watch: Box::new(|_, _, _| vec![Step::Hang]),
+            asked: Asked::default(),
+        }
+    }
+
+    pub(crate) fn seals(&self) -> Vec<v1::SealMoveRequest> {
+        self.asked.seals.lock().unwrap().clone()
+    }
+
+    pub(crate) fn watches(&self) -> Vec<v1::WatchMatchRequest> {
+        self.asked.watches.lock().unwrap().clone()
+    }
+
+    /// Serves on a port of its own.
+    async fn listen(self: Arc<Self>) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tonic::transport::Server::builder().add_service(MatchServiceServer::from_arc(self));
+        tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+        address
+    }
+}
+
+/// Black at his match, on this server.
+pub(crate) async fn black(fake: Fake) -> (Arc<Fake>, MatchHandle) {
+    black_by(fake, &Client::builder()).await
+}
+
+/// The same, by a client with these options.
+pub(crate) async fn black_by(fake: Fake, client: &ClientBuilder) -> (Arc<Fake>, MatchHandle) {
+    let fake = Arc::new(fake);
+    let address = Arc::clone(&fake).listen().await;
+    (fake, join(address, client).await)
+}
+
+async fn join(address: SocketAddr, client: &ClientBuilder) -> MatchHandle {
+    let client = client.connect(&format!("http://{address}")).await.unwrap();
+    client.player(&token("ann")).unwrap().join(MATCH).await.unwrap()
+}
+
+/// A line to a server that can be cut.
+pub(crate) struct Cable {
+    cut: watch::Sender<()>,
+}
+
+impl Cable {
+    /// Black at his match, on the other end of a cable.
+    pub(crate) async fn to(fake: Fake) -> (Self, Arc<Fake>, MatchHandle) {
+        let fake = Arc::new(fake);
+        let server = Arc::clone(&fake).listen().await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (cut, is_cut) = watch::channel(());
+        tokio::spawn(async move {
+            while let Ok((mut near, _)) = listener.accept().await {
+                let mut is_cut = is_cut.clone();
+                is_cut.mark_unchanged();
+                tokio::spawn(async move {
+                    let mut far = TcpStream::connect(server).await.unwrap();
+                    tokio::select! {
+                        _ = copy_bidirectional(&mut near, &mut far) => {}
+                        _ = is_cut.changed() => {}
+                    }
+                });
+            }
+        });
+        (Self { cut }, fake, join(address, &Client::builder()).await)
+    }
+
+    /// Breaks every connection that is open now.
+    pub(crate) fn cut(&self) {
+        self.cut.send_replace(());
+    }
+}
+
+fn unimplemented<T>() -> Result<Response<T>, Status> {
+    Err(Status::unimplemented("the fake"))
+}
+
+#[tonic::async_trait]
+impl MatchService for Fake {
+    type WatchMatchStream = BoxStream<'static, Result<v1::WatchMatchResponse, Status>>;
+
+    async fn get_match(
+        &self,
+        _: Request<v1::GetMatchRequest>,
+    ) -> Result<Response<v1::GetMatchResponse>, Status> {
+        Ok(Response::new(v1::GetMatchResponse { r#match: Some(self.game.clone()) }))
+    }
+
+    async fn join_match(
+        &self,
+        _: Request<v1::JoinMatchRequest>,
+    ) -> Result<Response<v1::JoinMatchResponse>, Status> {
+        Ok(Response::new(v1::JoinMatchResponse { r#match: Some(self.game.clone()) }))
+    }
+
+    async fn seal_move(
+        &self,
+        request: Request<v1::SealMoveRequest>,
+    ) -> Result<Response<v1::SealMoveResponse>, Status> {
+        let request = request.into_inner();
+        let nth = {
+            let mut seals = self.asked.seals.lock().unwrap();
+            seals.push(request.clone());
+            seals.len() - 1
+        };
+        match (self.on_seal)(nth, &request) {
+            Some(answer) => Ok(Response::new(v1::SealMoveResponse { receipt: Some(answer?) })),
+            None => std::future::pending().await,
+        }
+    }
+
+    async fn watch_match(
+        &self,
+        request: Request<v1::WatchMatchRequest>,
+    ) -> Result<Response<Self::WatchMatchStream>, Status> {
+        let request = request.into_inner();
+        let nth = {
+            let mut watches = self.asked.watches.lock().unwrap();
+            watches.push(request.clone());
+            watches.len() - 1
+        };
+        let steps = stream::iter((self.on_watch)(self, nth, &request)).then(|step| async {
+            match step {
+                Step::Send(update) => Ok(v1::WatchMatchResponse { update: Some(*update) }),
+                Step::SendUnknown => Ok(v1::WatchMatchResponse { update: None }),
+                Step::Fail(status) => Err(status),
+                Step::Hang => std::future::pending().await,
+            }
+        });
+        Ok(Response::new(steps.boxed()))
+    }
+
+    async fn list_matches(
+        &self,
+        _: Request<v1::ListMatchesRequest>,
+    ) -> Result<Response<v1::ListMatchesResponse>, Status> {
+        unimplemented()
+    }
+
+    async fn reveal_move(
+        &self,
+        _: Request<v1::RevealMoveRequest>,
+    ) -> Result<Response<v1::RevealMoveResponse>, Status> {
+        unimplemented()
+    }
+
+    async fn resign(&self, _: Request<v1::ResignRequest>) -> Result<Response<v1::ResignResponse>, Status> {
+        unimplemented()
+    }
+
+    async fn offer_draw(
+        &self,
+        _: Request<v1::OfferDrawRequest>,
+    ) -> Result<Response<v1::OfferDrawResponse>, Status> {
+        unimplemented()
+    }
+
+    async fn answer_draw(
+        &self,
+        _: Request<v1::AnswerDrawRequest>,
+    ) -> Result<Response<v1::AnswerDrawResponse>, Status> {
+        unimplemented()
+    }
+
+    async fn get_transcript(
+        &self,
+        _: Request<v1::GetTranscriptRequest>,
+    ) -> Result<Response<v1::GetTranscriptResponse>, Status> {
+        unimplemented()
+    }
+}
