@@ -17,23 +17,21 @@ impl Samples {
         self.cpu_us.push(cpu_us / calls);
     }
 
-    /// Calls a second: `name`.
-    pub(crate) fn rate(&self, name: &str, floor: &Self, conditions: &str) -> Figure {
+    /// Calls a second.
+    pub(crate) fn rate(&self, floor: &Self, conditions: &str) -> Figure {
         let what = "ratio = value / floor of paired rounds, higher is better";
-        Figure::new(name, "calls/s", &self.calls_per_s, &floor.calls_per_s, format!("{what}; {conditions}"))
+        Figure::new("calls/s", &self.calls_per_s, &floor.calls_per_s, format!("{what}; {conditions}"))
     }
 
-    /// The server's CPU time a call: `name` with `_cpu` after it.
-    pub(crate) fn cpu(&self, name: &str, floor: &Self, conditions: &str) -> Figure {
+    /// The server's CPU time a call.
+    pub(crate) fn cpu(&self, floor: &Self, conditions: &str) -> Figure {
         let what = "server's user and kernel time a call; ratio = value / floor, lower is better";
-        let name = format!("{name}_cpu");
-        Figure::new(&name, "us", &self.cpu_us, &floor.cpu_us, format!("{what}; {conditions}"))
+        Figure::new("us", &self.cpu_us, &floor.cpu_us, format!("{what}; {conditions}"))
     }
 }
 
 /// One line of the bench: medians, and the median of the paired ratios.
 pub(crate) struct Figure {
-    name: String,
     unit: &'static str,
     value: f64,
     floor: f64,
@@ -42,10 +40,9 @@ pub(crate) struct Figure {
 }
 
 impl Figure {
-    fn new(name: &str, unit: &'static str, values: &[f64], floors: &[f64], conditions: String) -> Self {
+    fn new(unit: &'static str, values: &[f64], floors: &[f64], conditions: String) -> Self {
         let ratios = values.iter().zip(floors).map(|(value, floor)| value / floor).collect();
         Self {
-            name: name.to_owned(),
             unit,
             value: median(values.to_vec()),
             floor: median(floors.to_vec()),
@@ -54,15 +51,8 @@ impl Figure {
         }
     }
 
-    /// Whether `only` asks for this figure, or for one that this one stands beside.
-    pub(crate) fn is_asked_for(&self, only: Option<&str>) -> bool {
-        only.is_none_or(|only| {
-            self.name.strip_prefix(only).is_some_and(|rest| rest.is_empty() || rest == "_cpu")
-        })
-    }
-
-    pub(crate) fn print(&self, json: bool) {
-        let Self { name, unit, value, floor, ratio, conditions } = self;
+    pub(crate) fn print(&self, name: &str, json: bool) {
+        let Self { unit, value, floor, ratio, conditions } = self;
         if json {
             println!(
                 r#"{{"name":"{name}","value":{value:.1},"unit":"{unit}","floor":{floor:.1},"ratio":{ratio:.3},"conditions":"{conditions}"}}"#

@@ -21,7 +21,7 @@ use std::thread;
 
 use figure::{Figure, Samples};
 use server::{Role, ServerProcess};
-use side::{CONNECTIONS, IN_FLIGHT, Side};
+use side::{CONNECTIONS, Caller, IN_FLIGHT, Side};
 use workload::{MATCHES, ROUND_CALLS};
 
 /// Rounds of which the median counts; odd, so that it is one of them.
@@ -52,44 +52,46 @@ fn run() -> anyhow::Result<()> {
         }
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    for figure in runtime.block_on(measure())? {
-        if figure.is_asked_for(only.as_deref()) {
-            figure.print(json);
+    for (name, caller) in [("seal_volatile", Caller::BackEnd), ("seal_volatile_token", Caller::Players)] {
+        let cpu_name = format!("{name}_cpu");
+        // The CPU time stands beside the rate: who asks for the rate gets both.
+        if only.as_ref().is_none_or(|only| only == name || *only == cpu_name) {
+            let (rate, cpu) = runtime.block_on(measure(caller))?;
+            if only.as_ref() != Some(&cpu_name) {
+                rate.print(name, json);
+            }
+            cpu.print(&cpu_name, json);
         }
     }
     Ok(())
 }
 
-/// Plays the rounds: the floor, a back end that acts for all players, players with their own tokens.
-async fn measure() -> anyhow::Result<Vec<Figure>> {
+/// Plays the rounds of a caller and the floor: calls a second and the server's CPU time a call.
+async fn measure(caller: Caller) -> anyhow::Result<(Figure, Figure)> {
     let games = workload::games()?;
-    let service = ServerProcess::start(Role::Service).await?;
-    let mut key = Side::back_end(&service, &games).await?;
-    let mut token = Side::players(&service, &games).await?;
+    let server = ServerProcess::start(Role::Service).await?;
+    let mut service = Side::service(&server, &games, caller).await?;
     // The first rounds warm everything up and tell how long an answer is.
-    let answer_bytes = key.round().await?.answer_bytes;
-    token.round().await?;
-    let bare = ServerProcess::start(Role::Floor { answer_bytes }).await?;
-    let mut floor = Side::floor(&bare, &games).await?;
+    let answer_bytes = service.round().await?.answer_bytes;
+    let bare_server = ServerProcess::start(Role::Floor { answer_bytes }).await?;
+    let mut floor = Side::floor(&bare_server, &games).await?;
     floor.round().await?;
-    for side in [&mut floor, &mut key, &mut token] {
-        side.samples = Samples::default();
-    }
+    service.samples = Samples::default();
+    floor.samples = Samples::default();
     for _ in 0..ROUNDS {
         floor.round().await?;
-        key.round().await?;
-        token.round().await?;
+        service.round().await?;
     }
-    let figures = |name: &str, side: &Side<'_>, who: &str| {
-        let (conditions, samples, floor) = (conditions(who), &side.samples, &floor.samples);
-        [samples.rate(name, floor, &conditions), samples.cpu(name, floor, &conditions)]
-    };
-    let key = figures("seal_volatile", &key, "called by a back end with an API key");
-    let token = figures("seal_volatile_token", &token, "called by two players with tokens");
-    Ok(key.into_iter().chain(token).collect())
+    let conditions = conditions(caller);
+    let (service, floor) = (&service.samples, &floor.samples);
+    Ok((service.rate(floor, &conditions), service.cpu(floor, &conditions)))
 }
 
-fn conditions(who: &str) -> String {
+fn conditions(caller: Caller) -> String {
+    let who = match caller {
+        Caller::BackEnd => "called by a back end with an API key",
+        Caller::Players => "called by two players with tokens",
+    };
     let workers = thread::available_parallelism().map_or(1, usize::from);
     format!(
         "{who}; {IN_FLIGHT} in flight, {CONNECTIONS} connections, {MATCHES} matches of games.jsonl, \

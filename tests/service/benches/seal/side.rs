@@ -33,47 +33,46 @@ pub(crate) struct Side<'a> {
 }
 
 /// Who calls.
-enum Caller {
-    /// A back end for the two players that each of its matches has.
+#[derive(Clone, Copy)]
+pub(crate) enum Caller {
+    /// A back end with its API key, which acts for all players.
     BackEnd,
-    /// Two players, who sit in all matches.
-    Players(PerSeat<String>),
+    /// Players with their own tokens. There are two only, who sit in all matches: a connection indexes the
+    /// headers of few callers, and a real player has a connection of his own.
+    Players,
 }
 
 impl<'a> Side<'a> {
     /// The floor, sent what a back end would send.
     pub(crate) async fn floor(server: &'a ServerProcess, games: &'a [Vec<Turn>]) -> anyhow::Result<Self> {
         let head = client::head(SEAL_MOVE, (API_KEY_HEADER, API_KEY))?;
-        let workload = Workload::new(PerSeat { black: head.clone(), white: head });
-        Self::new(server, games, workload, Caller::BackEnd, None).await
+        Ok(Self {
+            server,
+            games,
+            lanes: client::lanes(&server.address, CONNECTIONS, IN_FLIGHT).await?,
+            workload: Workload::new(PerSeat { black: head.clone(), white: head }),
+            caller: Caller::BackEnd,
+            lobby: None,
+            made: 0,
+            samples: Samples::default(),
+        })
     }
 
-    /// A back end that acts for all players.
-    pub(crate) async fn back_end(server: &'a ServerProcess, games: &'a [Vec<Turn>]) -> anyhow::Result<Self> {
-        let side = Self::floor(server, games).await?;
-        Ok(Self { lobby: Some(Lobby::open(&server.address).await?), ..side })
-    }
-
-    /// Players who call for themselves. There are two only, as a connection indexes the headers of few;
-    /// a player has a connection of his own.
-    pub(crate) async fn players(server: &'a ServerProcess, games: &'a [Vec<Turn>]) -> anyhow::Result<Self> {
-        let lobby = Lobby::open(&server.address).await?;
-        let players = PerSeat { black: "players/ann".to_owned(), white: "players/bob".to_owned() };
-        let (black, white) = (lobby.token(&players.black).await?, lobby.token(&players.white).await?);
-        let head = |token| client::head(SEAL_MOVE, (AUTHORIZATION, &format!("Bearer {token}")));
-        let workload = Workload::new(PerSeat { black: head(black)?, white: head(white)? });
-        Self::new(server, games, workload, Caller::Players(players), Some(lobby)).await
-    }
-
-    async fn new(
+    /// The service, called by `caller`.
+    pub(crate) async fn service(
         server: &'a ServerProcess,
         games: &'a [Vec<Turn>],
-        workload: Workload,
         caller: Caller,
-        lobby: Option<Lobby>,
     ) -> anyhow::Result<Self> {
-        let lanes = client::lanes(&server.address, CONNECTIONS, IN_FLIGHT).await?;
-        Ok(Self { server, games, lanes, workload, caller, lobby, made: 0, samples: Samples::default() })
+        let mut side = Self::floor(server, games).await?;
+        let lobby = Lobby::open(&server.address).await?;
+        if let Caller::Players = caller {
+            let players = caller.players(0);
+            let (black, white) = (lobby.token(&players.black).await?, lobby.token(&players.white).await?);
+            let head = |token| client::head(SEAL_MOVE, (AUTHORIZATION, &format!("Bearer {token}")));
+            side.workload = Workload::new(PerSeat { black: head(black)?, white: head(white)? });
+        }
+        Ok(Self { caller, lobby: Some(lobby), ..side })
     }
 
     /// Makes what a round may need, plays it and notes what it took.
@@ -105,20 +104,20 @@ impl<'a> Side<'a> {
 
 impl Caller {
     /// Who plays the match with this number.
-    fn players(&self, number: usize) -> PerSeat<String> {
+    fn players(self, number: usize) -> PerSeat<String> {
         match self {
             Self::BackEnd => {
                 PerSeat { black: format!("players/black-{number}"), white: format!("players/white-{number}") }
             }
-            Self::Players(players) => players.clone(),
+            Self::Players => PerSeat { black: "players/ann".to_owned(), white: "players/bob".to_owned() },
         }
     }
 
     /// Whom the calls of a match name: only a back end names players.
-    fn named(&self, players: &PerSeat<String>) -> PerSeat<String> {
+    fn named(self, players: &PerSeat<String>) -> PerSeat<String> {
         match self {
             Self::BackEnd => players.clone(),
-            Self::Players(_) => PerSeat { black: String::new(), white: String::new() },
+            Self::Players => PerSeat { black: String::new(), white: String::new() },
         }
     }
 }
