@@ -124,38 +124,60 @@ async fn join(address: SocketAddr, client: &ClientBuilder) -> MatchHandle {
     client.player(&token("ann")).unwrap().join(MATCH).await.unwrap()
 }
 
-/// A line to a server that can be cut.
+/// How a line fails.
+#[derive(Clone, Copy)]
+enum Fault {
+    None,
+    /// Its connections break.
+    Cut,
+    /// Its connections stay, and nothing comes through: a phone in a tunnel.
+    Dead,
+}
+
+/// A line to a server that can fail.
 pub(crate) struct Cable {
-    cut: watch::Sender<()>,
+    fault: watch::Sender<Fault>,
 }
 
 impl Cable {
     /// Black at his match, on the other end of a cable.
-    pub(crate) async fn to(fake: Fake) -> (Self, Arc<Fake>, MatchHandle) {
+    pub(crate) async fn to(fake: Fake, client: &ClientBuilder) -> (Self, Arc<Fake>, MatchHandle) {
         let fake = Arc::new(fake);
         let server = Arc::clone(&fake).listen().await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (cut, is_cut) = watch::channel(());
+        let (fault, faults) = watch::channel(Fault::None);
         tokio::spawn(async move {
-            while let Ok((mut near, _)) = listener.accept().await {
-                let mut is_cut = is_cut.clone();
-                is_cut.mark_unchanged();
-                tokio::spawn(async move {
-                    let mut far = TcpStream::connect(server).await.unwrap();
-                    tokio::select! {
-                        _ = copy_bidirectional(&mut near, &mut far) => {}
-                        _ = is_cut.changed() => {}
-                    }
-                });
+            while let Ok((near, _)) = listener.accept().await {
+                tokio::spawn(carry(near, server, faults.clone()));
             }
         });
-        (Self { cut }, fake, join(address, &Client::builder()).await)
+        (Self { fault }, fake, join(address, client).await)
     }
 
     /// Breaks every connection that is open now.
     pub(crate) fn cut(&self) {
-        self.cut.send_replace(());
+        self.fault.send_replace(Fault::Cut);
+    }
+
+    /// Lets nothing more through the connections that are open now.
+    pub(crate) fn fall_dead(&self) {
+        self.fault.send_replace(Fault::Dead);
+    }
+}
+
+/// Carries one connection until the line fails under it.
+async fn carry(mut near: TcpStream, server: SocketAddr, mut faults: watch::Receiver<Fault>) {
+    faults.mark_unchanged();
+    let mut far = TcpStream::connect(server).await.unwrap();
+    tokio::select! {
+        _ = copy_bidirectional(&mut near, &mut far) => {}
+        _ = faults.changed() => {
+            let fault = *faults.borrow();
+            if matches!(fault, Fault::Dead) {
+                std::future::pending::<()>().await;
+            }
+        }
     }
 }
 

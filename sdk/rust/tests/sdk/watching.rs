@@ -8,7 +8,7 @@ use tonic::Status;
 use whattheshell::rules::Seat;
 use whattheshell::sealing::{Claim as Chain, EndReason, MatchResult};
 use whattheshell::v1::ErrorReason;
-use whattheshell::{ApiError, Claim, Error, MatchStream, Update, Violation, prost_types, v1};
+use whattheshell::{ApiError, Claim, Client, Error, MatchStream, Update, Violation, prost_types, v1};
 
 use crate::fake::{Cable, Fake, OnWatch, Step, black};
 use crate::history::{History, cell, open_turn, opening};
@@ -123,26 +123,38 @@ fn heartbeat(head_turn: u32) -> v1::Heartbeat {
     v1::Heartbeat { interval, head_turn, ..v1::Heartbeat::default() }
 }
 
-#[tokio::test]
-async fn a_stream_over_a_broken_connection_resumes() {
-    let (cable, fake, game) = Cable::to(at_the_start(Box::new(|_, nth, request| {
+/// A stream that goes on after its line fails behind turn 1.
+async fn survives(fail: fn(&Cable)) {
+    let script: OnWatch = Box::new(|_, nth, request| {
         let mut steps = rest(&History::played(), request.after_turn.unwrap());
         if nth == 0 {
             steps.truncate(2);
-            steps.push(Step::Hang);
+            steps.extend([heartbeat(1).into(), Step::Hang]);
         }
         steps
-    })))
-    .await;
+    });
+    let often = Duration::from_millis(50);
+    let client = Client::builder().keep_alive(often, often);
+    let (cable, fake, game) = Cable::to(at_the_start(script), &client).await;
     let mut updates = game.watch();
     for _ in 0..2 {
         timeout(PATIENCE, updates.next()).await.unwrap().unwrap().unwrap();
     }
-    cable.cut();
+    fail(&cable);
     let (told, error) = told(&mut updates).await;
     assert!(error.is_none(), "{error:?}");
     assert_eq!(told, WHOLE[2..]);
     assert_eq!(fake.watches().len(), 2);
+}
+
+#[tokio::test]
+async fn a_stream_over_a_broken_connection_resumes() {
+    survives(Cable::cut).await;
+}
+
+#[tokio::test]
+async fn a_stream_over_a_dead_network_resumes() {
+    survives(Cable::fall_dead).await;
 }
 
 #[tokio::test]
