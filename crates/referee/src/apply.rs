@@ -1,13 +1,13 @@
 //! What a command does to a match: the table of transitions.
 
 use rules::{PerSeat, Seat};
-use sealing::{EndReason, MatchResult, TurnFacts};
+use sealing::{EndReason, MatchResult};
 
-use crate::command::{Answer, Command, Refusal, RequestId, SealCommand, SealedMove};
-use crate::ending::{Finish, Verdict};
-use crate::game::{Match, OpenTurn, Phase, Seal, SealFacts};
-use crate::record::{TurnRecord, commitment_of};
-use crate::settings::SealMode;
+use crate::command::{Answer, Command, Refusal, RequestId};
+use crate::draw;
+use crate::ending::Verdict;
+use crate::game::{Match, Phase, Revealing};
+use crate::record::TurnRecord;
 use crate::time::{Now, Stamp};
 
 /// What happened to a match, for whoever listens.
@@ -102,14 +102,33 @@ impl Match {
                 self.end_by(verdict, *seat, request_id)
             }
 
-            (Phase::Open(_) | Phase::Finished(_), Command::Join { .. }) => unchanged(Answer::Done),
-            (Phase::Open(open), Command::Seal(seal)) => self.seal(open, seal, now),
-            (Phase::Open(_), Command::Resign { seat, request_id }) => {
+            (Phase::Waiting { .. }, Command::Reveal(_) | Command::Draw(_)) => {
+                refused(Refusal::MatchNotStarted)
+            }
+            (Phase::Waiting { .. }, Command::Abort) => self.abort(MatchResult::Aborted, now),
+
+            (Phase::Open(_) | Phase::Revealing(_) | Phase::Finished(_), Command::Join { .. }) => {
+                unchanged(Answer::Done)
+            }
+            (Phase::Open(open) | Phase::Revealing(Revealing { open, .. }), Command::Seal(seal)) => {
+                self.seal(open, seal, now)
+            }
+            (Phase::Open(open) | Phase::Revealing(Revealing { open, .. }), Command::Draw(draw)) => {
+                self.draw(open, draw, now)
+            }
+            (Phase::Open(open), Command::Reveal(reveal)) => refused(no_reveal(open.turn, reveal.turn)),
+            (Phase::Revealing(revealing), Command::Reveal(reveal)) => self.reveal(revealing, reveal, now),
+            (Phase::Open(_) | Phase::Revealing(_), Command::Resign { seat, request_id }) => {
                 let verdict = Verdict::win(seat.opponent(), EndReason::Resignation, now);
                 self.end_by(verdict, *seat, request_id)
             }
+            (Phase::Open(_) | Phase::Revealing(_), Command::Abort) => self.abort(MatchResult::Void, now),
 
             (Phase::Finished(finish), Command::Seal(seal)) => self.seal_after_end(finish, seal),
+            (Phase::Finished(finish), Command::Reveal(reveal)) => self.reveal_after_end(finish, reveal),
+            (Phase::Finished(finish), Command::Draw(draw)) => {
+                draw::after_end(self.resolved, &finish.requests, draw)
+            }
             (Phase::Finished(finish), Command::Resign { seat, request_id }) => {
                 if finish.by.as_ref() == Some(&(*seat, request_id.clone())) {
                     unchanged(Answer::Done)
@@ -117,6 +136,7 @@ impl Match {
                     refused(Refusal::MatchFinished)
                 }
             }
+            (Phase::Finished(_), Command::Abort) => refused(Refusal::MatchFinished),
         }
     }
 
@@ -138,168 +158,47 @@ impl Match {
         changed(Change { next, not_after: self.deadline(), events, follow_ups: Vec::new() }, Answer::Done)
     }
 
-    fn seal(&self, open: &OpenTurn, command: &SealCommand, now: Stamp) -> Transition {
-        let (seat, turn) = (command.seat, command.turn);
-        if let Err(refusal) = self.check_turn(open.turn, command) {
-            return refused(refusal);
-        }
-        if let Some(seal) = &open.seals[seat] {
-            return match self.repeat(&seal.facts, command) {
-                Some(answer) => Transition { change: None, answer },
-                None => refused(Refusal::AlreadySealed { turn }),
-            };
-        }
-        let opening = match (&command.sealed, self.settings.seal_mode) {
-            (SealedMove::Opening(opening), SealMode::ServerSealed) => opening,
-            (SealedMove::Commitment(_), _) | (_, SealMode::CommitReveal { .. }) => {
-                return refused(Refusal::SealModeMismatch);
-            }
-        };
-        if !self.position.is_empty(opening.cell) {
-            return refused(Refusal::CellOccupied);
-        }
-        let facts = SealFacts {
-            commitment: commitment_of(self, &self.hash, command),
-            sealed: now,
-            request_id: command.request_id.clone(),
-            key_id: command.key_id.clone(),
-            signature: command.signature,
-        };
-        let receipt = self.receipt(seat, turn, &facts);
-        let mut sealed = open.clone();
-        sealed.seals[seat] = Some(Seal { facts, opening: Some(opening.clone()) });
-        match self.sealed(sealed, seat, now) {
-            Ok(change) => changed(change, Answer::Sealed(receipt)),
-            Err(refusal) => refused(refusal),
-        }
-    }
-
-    /// Whether a seal is for the open turn, and of the history it stands on.
-    fn check_turn(&self, open: u32, command: &SealCommand) -> Result<(), Refusal> {
-        let turn = command.turn;
-        if turn < open {
-            return Err(Refusal::TurnClosed { turn });
-        }
-        let contradicts = |previous| turn > open || previous != self.hash;
-        match command.previous {
-            Some(previous) if contradicts(previous) => Err(Refusal::HistoryRegressed),
-            _ if turn > open => Err(Refusal::TurnNotOpenYet { turn }),
-            _ => Ok(()),
-        }
-    }
-
-    /// The answer to a seal whose request has been here before; none if it has not.
-    fn repeat(&self, facts: &SealFacts, command: &SealCommand) -> Option<Result<Answer, Refusal>> {
-        if facts.request_id != command.request_id {
-            return None;
-        }
-        let same = facts.commitment == commitment_of(self, &self.hash, command)
-            && facts.signature == command.signature;
-        Some(if same {
-            Ok(Answer::Sealed(self.receipt(command.seat, command.turn, facts)))
-        } else {
-            Err(Refusal::RequestIdReused)
-        })
-    }
-
-    /// The match after `seat` has sealed: the turn resolves if it was the second.
-    fn sealed(&self, open: OpenTurn, seat: Seat, now: Stamp) -> Result<Change, Refusal> {
-        let not_after = self.deadline();
-        let mut next = self.active(now);
-        next.clock_ms[seat] = self.clock_after_seal_ms(open.deadlines[seat], now);
-        let seals = open.seals.as_ref().map(Option::as_ref).both();
-        let Some(seals) = seals else {
-            next.phase = Phase::Open(open);
-            return Ok(Change { next, not_after, events: Vec::new(), follow_ups: Vec::new() });
-        };
-        let record = self.resolve(&open, seals, now, &mut next)?;
-        let ended = sealing::decided_by_turn(
-            &self.position.outcome(),
-            &next.position.outcome(),
-            record.turn,
-            u64::from(self.settings.turn_limit),
-        );
-        let mut events = vec![Event::TurnResolved(Box::new(record))];
-        let mut follow_ups = Vec::new();
-        if let Some((result, reason)) = ended {
-            next = Verdict { result, reason, at: now }.end_resolved(&next);
-            events.push(Event::Finished);
-            follow_ups = FollowUp::index_both();
-        } else {
-            let open = next.next_turn(now);
-            events.push(Event::TurnOpened { turn: open.turn });
-            next.phase = Phase::Open(open);
-        }
-        Ok(Change { next, not_after, events, follow_ups })
-    }
-
-    /// Plays both moves, moves `next` past the turn and returns its record.
-    fn resolve(
-        &self,
-        open: &OpenTurn,
-        seals: PerSeat<&Seal>,
-        now: Stamp,
-        next: &mut Self,
-    ) -> Result<TurnRecord, Refusal> {
-        let openings = seals.map(|seal| seal.opening.clone()).both().ok_or(Refusal::Damaged)?;
-        next.position =
-            self.position.play(openings.black.cell, openings.white.cell).map_err(|_| Refusal::Damaged)?;
-        let facts = TurnFacts {
-            commitments: seals.map(|seal| seal.facts.commitment),
-            openings,
-            opened_ms: open.opened.as_ms(),
-            sealed_ms: seals.map(|seal| seal.facts.sealed.as_ms()),
-            resolved_ms: now.as_ms(),
-            signatures: seals.map(|seal| seal.facts.signature),
-        };
-        next.hash = sealing::turn_hash(&self.hash, &facts, &next.position);
-        next.resolved = open.turn;
-        Ok(TurnRecord {
-            turn: open.turn,
-            facts,
-            request_ids: seals.map(|seal| seal.facts.request_id.clone()),
-            key_ids: seals.map(|seal| seal.facts.key_id.clone()),
-            hash: next.hash,
-        })
-    }
-
     /// Ends the match because a seat asked for it.
     fn end_by(&self, verdict: Verdict, seat: Seat, request_id: &RequestId) -> Transition {
         let next = verdict.end(self, Some((seat, request_id.clone())));
         changed(finished(next, self.deadline()), Answer::Done)
     }
 
-    /// A seal after the end is a repetition, or too late.
-    fn seal_after_end(&self, finish: &Finish, command: &SealCommand) -> Transition {
-        let turn = command.turn;
-        if turn <= self.resolved {
-            return refused(Refusal::TurnClosed { turn });
-        }
-        let unresolved = finish.unresolved[command.seat].as_ref().filter(|_| turn == self.resolved + 1);
-        match unresolved.and_then(|facts| self.repeat(facts, command)) {
-            Some(answer) => Transition { change: None, answer },
-            None => refused(Refusal::MatchFinished),
-        }
+    /// Ends the match because an operator asked for it.
+    fn abort(&self, result: MatchResult, now: Stamp) -> Transition {
+        let next = Verdict { result, reason: EndReason::Operator, at: now }.end(self, None);
+        changed(finished(next, self.deadline()), Answer::Done)
     }
 
     /// The match after a player has done something: the idle limit starts again.
-    fn active(&self, now: Stamp) -> Self {
+    pub(crate) fn active(&self, now: Stamp) -> Self {
         Self { idle_by: now.plus_ms(self.settings.idle_ms), ..self.clone() }
     }
 }
 
-fn finished(next: Match, not_after: Option<Stamp>) -> Change {
+pub(crate) fn finished(next: Match, not_after: Option<Stamp>) -> Change {
     Change { next, not_after, events: vec![Event::Finished], follow_ups: FollowUp::index_both() }
 }
 
-const fn unchanged(answer: Answer) -> Transition {
+pub(crate) const fn unchanged(answer: Answer) -> Transition {
     Transition { change: None, answer: Ok(answer) }
 }
 
-const fn refused(refusal: Refusal) -> Transition {
+pub(crate) const fn refused(refusal: Refusal) -> Transition {
     Transition { change: None, answer: Err(refusal) }
 }
 
-const fn changed(change: Change, answer: Answer) -> Transition {
+pub(crate) const fn changed(change: Change, answer: Answer) -> Transition {
     Transition { change: Some(change), answer: Ok(answer) }
+}
+
+/// Why a turn that waits for seals has no reveal.
+const fn no_reveal(open: u32, turn: u32) -> Refusal {
+    if turn < open {
+        Refusal::TurnClosed { turn }
+    } else if turn > open {
+        Refusal::TurnNotOpenYet { turn }
+    } else {
+        Refusal::NotInRevealPhase { turn }
+    }
 }

@@ -72,6 +72,32 @@ pub struct SealCommand {
     pub request_id: RequestId,
 }
 
+/// A seat opens what it committed to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RevealCommand {
+    /// Who reveals.
+    pub seat: Seat,
+    /// The turn it is for, from 1.
+    pub turn: u32,
+    /// Cell and salt. Debug shows neither.
+    pub opening: Opening,
+    /// The request's name.
+    pub request_id: RequestId,
+}
+
+/// A seat offers a draw, or answers the opponent's offer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DrawCommand {
+    /// Who offers or answers.
+    pub seat: Seat,
+    /// The turn it is for, from 1: an offer lapses with its turn.
+    pub turn: u32,
+    /// None: an offer. Else whether the opponent's is accepted.
+    pub accept: Option<bool>,
+    /// The request's name.
+    pub request_id: RequestId,
+}
+
 /// Something asked of a match.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Command {
@@ -82,6 +108,10 @@ pub enum Command {
     },
     /// A seat seals its choice. Final: there is no withdrawal.
     Seal(SealCommand),
+    /// A seat opens its commitment. The first reveal is held until the second.
+    Reveal(RevealCommand),
+    /// A seat offers a draw or answers an offer.
+    Draw(DrawCommand),
     /// A seat gives up. Before turn 1 the match is aborted, then the opponent wins.
     Resign {
         /// Who gives up.
@@ -89,6 +119,8 @@ pub enum Command {
         /// The request's name.
         request_id: RequestId,
     },
+    /// An operator ends the match.
+    Abort,
     /// Time has passed.
     Tick,
 }
@@ -129,8 +161,8 @@ pub enum Refusal {
         /// The turn that was named.
         turn: u32,
     },
-    /// The request id was used for another seal.
-    #[error("the request id was used for another seal")]
+    /// The request id was used for another request.
+    #[error("the request id was used for another request")]
     RequestIdReused,
     /// The cell is occupied on the public board.
     #[error("the cell is occupied")]
@@ -138,6 +170,21 @@ pub enum Refusal {
     /// An opening where a commitment is due, or the reverse.
     #[error("the match is played in the other seal mode")]
     SealModeMismatch,
+    /// Nothing is to be revealed now.
+    #[error("turn {turn} is not in its reveal phase")]
+    NotInRevealPhase {
+        /// The turn that was named.
+        turn: u32,
+    },
+    /// Cell and salt are not those of the commitment.
+    #[error("the opening does not fit the commitment")]
+    CommitmentMismatch,
+    /// The opponent has no offer open in this turn.
+    #[error("the opponent has no draw offer open in this turn")]
+    NoOpenOffer,
+    /// The seat has offered a draw in this turn.
+    #[error("this seat has already offered a draw in this turn")]
+    AlreadyOffered,
     /// The caller knows another history.
     #[error("the history does not go through the turn that the caller knows")]
     HistoryRegressed,

@@ -4,7 +4,7 @@ use rules::{PerSeat, Seat};
 use sealing::{Digest, EndReason, Ending, MatchResult};
 
 use crate::command::RequestId;
-use crate::game::{Match, OpenTurn, Phase, SealFacts};
+use crate::game::{Match, OpenTurn, Phase, Revealing, SealFacts, TurnRequests};
 use crate::time::Stamp;
 
 /// The end of a match.
@@ -18,7 +18,9 @@ pub struct Finish {
     pub at: Stamp,
     /// The seals of the turn that never resolved, without what they hid.
     pub unresolved: PerSeat<Option<SealFacts>>,
-    /// Who ended the match by a request, and its name.
+    /// What else each seat had asked for in that turn.
+    pub requests: PerSeat<TurnRequests>,
+    /// Who resigned, and the name of his request.
     pub by: Option<(Seat, RequestId)>,
     /// h_end.
     pub end_hash: Digest,
@@ -44,6 +46,7 @@ impl Verdict {
             Phase::Finished(_) => return None,
             Phase::Waiting { start_by, .. } => no_show(*start_by, now),
             Phase::Open(open) => flag(open, now),
+            Phase::Revealing(revealing) => unrevealed(game, revealing, now),
         };
         let idle = Self { result: MatchResult::Void, reason: EndReason::Idle, at: game.idle_by };
         match passed {
@@ -54,22 +57,25 @@ impl Verdict {
 
     /// Ends `game` with this verdict. What an unresolved seal hid is gone after it.
     pub(crate) fn end(self, game: &Match, by: Option<(Seat, RequestId)>) -> Match {
-        let unresolved = match &game.phase {
-            Phase::Open(open) => open.seals.as_ref().map(|seal| seal.as_ref().map(|seal| seal.facts.clone())),
-            Phase::Waiting { .. } | Phase::Finished(_) => PerSeat::default(),
-        };
-        self.close(game, unresolved, by)
+        let in_play = game.turn_in_play();
+        let unresolved = PerSeat::from_fn(|seat| {
+            let seal = in_play.and_then(|open| open.seals[seat].as_ref());
+            seal.map(|seal| seal.facts.clone())
+        });
+        let requests = in_play.map(|open| open.requests.clone()).unwrap_or_default();
+        self.close(game, unresolved, requests, by)
     }
 
     /// Ends `game` after its last turn has resolved: nothing is left unresolved.
     pub(crate) fn end_resolved(self, game: &Match) -> Match {
-        self.close(game, PerSeat::default(), None)
+        self.close(game, PerSeat::default(), PerSeat::default(), None)
     }
 
     fn close(
         self,
         game: &Match,
         unresolved: PerSeat<Option<SealFacts>>,
+        requests: PerSeat<TurnRequests>,
         by: Option<(Seat, RequestId)>,
     ) -> Match {
         let ending = Ending {
@@ -83,11 +89,29 @@ impl Verdict {
             reason: self.reason,
             at: self.at,
             unresolved,
+            requests,
             by,
             end_hash: sealing::end_hash(&game.hash, &ending),
         };
         Match { phase: Phase::Finished(finish), ..game.clone() }
     }
+
+    /// The end of a turn in which at least one seat has failed to reveal a legal cell.
+    pub(crate) fn of_failed_reveal(failed: PerSeat<bool>, at: Stamp) -> Self {
+        let reason = EndReason::FailedReveal;
+        match (failed.black, failed.white) {
+            (true, false) => Self::win(Seat::White, reason, at),
+            (false, true) => Self::win(Seat::Black, reason, at),
+            _ => Self { result: MatchResult::Draw, reason, at },
+        }
+    }
+}
+
+/// Who has failed to reveal in time: a seat that has not, and one that has revealed an illegal cell.
+fn unrevealed(game: &Match, revealing: &Revealing, now: Stamp) -> Option<Verdict> {
+    let at = Some(revealing.reveal_by).filter(|reveal_by| now > *reveal_by)?;
+    let failed = PerSeat::from_fn(|seat| !game.has_legal_opening(&revealing.open, seat));
+    Some(Verdict::of_failed_reveal(failed, at))
 }
 
 /// A match that not both have joined in time is aborted.

@@ -33,7 +33,27 @@ pub struct Seal {
     pub opening: Option<Opening>,
 }
 
-/// A turn that waits for seals.
+/// An answer to a draw offer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DrawAnswer {
+    /// Whether it was accepted.
+    pub accept: bool,
+    /// The request that answered.
+    pub request_id: RequestId,
+}
+
+/// What a seat has asked for in a turn beside its seal: what a repetition is compared with.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TurnRequests {
+    /// The request that revealed.
+    pub reveal: Option<RequestId>,
+    /// The request that offered a draw.
+    pub offer: Option<RequestId>,
+    /// The answer to the opponent's offer.
+    pub answer: Option<DrawAnswer>,
+}
+
+/// A turn that is played: it waits for seals, or for their reveals.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpenTurn {
     /// Its number, from 1.
@@ -44,6 +64,17 @@ pub struct OpenTurn {
     pub deadlines: PerSeat<Stamp>,
     /// What is in so far.
     pub seals: PerSeat<Option<Seal>>,
+    /// What else each seat has asked for.
+    pub requests: PerSeat<TurnRequests>,
+}
+
+/// A turn whose commitments are both in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Revealing {
+    /// The turn; a seal has its opening once it is revealed.
+    pub open: OpenTurn,
+    /// The last moment to reveal, inclusive.
+    pub reveal_by: Stamp,
 }
 
 /// Where a match stands.
@@ -58,6 +89,8 @@ pub enum Phase {
     },
     /// A turn waits for seals.
     Open(OpenTurn),
+    /// A turn waits for reveals.
+    Revealing(Revealing),
     /// It is over.
     Finished(Finish),
 }
@@ -152,6 +185,15 @@ impl Match {
     pub const fn open_turn(&self) -> Option<&OpenTurn> {
         match &self.phase {
             Phase::Open(open) => Some(open),
+            Phase::Waiting { .. } | Phase::Revealing(_) | Phase::Finished(_) => None,
+        }
+    }
+
+    /// The turn that is played, whether it waits for seals or for reveals.
+    #[must_use]
+    pub const fn turn_in_play(&self) -> Option<&OpenTurn> {
+        match &self.phase {
+            Phase::Open(open) | Phase::Revealing(Revealing { open, .. }) => Some(open),
             Phase::Waiting { .. } | Phase::Finished(_) => None,
         }
     }
@@ -161,7 +203,7 @@ impl Match {
     pub const fn finish(&self) -> Option<&Finish> {
         match &self.phase {
             Phase::Finished(finish) => Some(finish),
-            Phase::Waiting { .. } | Phase::Open(_) => None,
+            Phase::Waiting { .. } | Phase::Open(_) | Phase::Revealing(_) => None,
         }
     }
 
@@ -171,6 +213,7 @@ impl Match {
         match &self.phase {
             Phase::Finished(_) => None,
             Phase::Waiting { start_by, .. } => start_by.iter().copied().chain([self.idle_by]).min(),
+            Phase::Revealing(revealing) => Some(revealing.reveal_by.min(self.idle_by)),
             Phase::Open(open) => Seat::BOTH
                 .into_iter()
                 .filter(|seat| open.seals[*seat].is_none())
@@ -199,6 +242,9 @@ impl Match {
                 Phase::Open(open) => {
                     open.deadlines = open.deadlines.map(|deadline| deadline.plus_ms(shift_ms));
                 }
+                Phase::Revealing(revealing) => {
+                    revealing.reveal_by = revealing.reveal_by.plus_ms(shift_ms);
+                }
                 Phase::Finished(_) => {}
             }
         }
@@ -225,6 +271,7 @@ impl Match {
             opened: now,
             deadlines: self.clock_ms.map(|clock_ms| now.plus_ms(clock_ms)),
             seals: PerSeat::default(),
+            requests: PerSeat::default(),
         }
     }
 

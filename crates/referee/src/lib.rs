@@ -29,16 +29,23 @@
 
 mod apply;
 mod command;
+mod draw;
 mod ending;
 mod game;
 mod record;
+mod resolution;
+mod reveal;
+mod seal;
 mod settings;
 mod time;
 
 pub use apply::{Change, Event, FollowUp, Transition};
-pub use command::{Answer, Command, Refusal, RequestId, RequestIdError, SealCommand, SealedMove};
+pub use command::{
+    Answer, Command, DrawCommand, Refusal, RequestId, RequestIdError, RevealCommand, SealCommand, SealedMove,
+};
+pub use draw::has_open_offer;
 pub use ending::Finish;
-pub use game::{Match, NewMatch, OpenTurn, Phase, Seal, SealFacts};
+pub use game::{DrawAnswer, Match, NewMatch, OpenTurn, Phase, Revealing, Seal, SealFacts, TurnRequests};
 pub use record::TurnRecord;
 pub use settings::{
     Bot, Mode, RulesVersion, SealMode, SealStatus, Settings, SettingsError, Spectators, TimeControl,

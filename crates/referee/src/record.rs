@@ -3,8 +3,9 @@
 use rules::{PerSeat, Seat};
 use sealing::{Commitment, Digest, Receipt, SealContext, TurnFacts};
 
-use crate::command::{Refusal, RequestId, SealCommand, SealedMove};
-use crate::game::Match;
+use crate::command::{DrawCommand, Refusal, RequestId, RevealCommand, SealCommand, SealedMove};
+use crate::draw;
+use crate::game::{Match, TurnRequests};
 
 /// A resolved turn, as it is stored for ever. With the settings and the turns before it, everything
 /// that happened on the board follows from it.
@@ -16,6 +17,8 @@ pub struct TurnRecord {
     pub facts: TurnFacts,
     /// The requests that sealed it.
     pub request_ids: PerSeat<RequestId>,
+    /// What else each seat asked for in it.
+    pub requests: PerSeat<TurnRequests>,
     /// The keys that the receipts name; empty where the service had none.
     pub key_ids: PerSeat<String>,
     /// h of this turn.
@@ -39,6 +42,30 @@ impl TurnRecord {
             return Err(Refusal::RequestIdReused);
         }
         Ok(self.receipt(game, seat))
+    }
+
+    /// What a reveal that arrives after its turn resolved is answered.
+    ///
+    /// # Errors
+    /// [`Refusal::RequestIdReused`] for the same request with another opening, [`Refusal::TurnClosed`]
+    /// for another request.
+    pub fn repeat_reveal(&self, command: &RevealCommand) -> Result<(), Refusal> {
+        let first = self.requests[command.seat].reveal.as_ref();
+        if first != Some(&command.request_id) {
+            return Err(Refusal::TurnClosed { turn: self.turn });
+        }
+        let same = self.facts.openings[command.seat] == command.opening;
+        if same { Ok(()) } else { Err(Refusal::RequestIdReused) }
+    }
+
+    /// What a draw offer or answer that arrives after its turn resolved is answered.
+    ///
+    /// # Errors
+    /// [`Refusal::RequestIdReused`] for the same request with another content, [`Refusal::TurnClosed`]
+    /// for another request.
+    pub fn repeat_draw(&self, command: &DrawCommand) -> Result<(), Refusal> {
+        let closed = Err(Refusal::TurnClosed { turn: self.turn });
+        draw::repeated(&self.requests, command).map_or(closed, |answer| answer.map(|_| ()))
     }
 
     /// The receipt for the seal of `seat` in this turn.

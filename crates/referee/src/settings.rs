@@ -189,6 +189,12 @@ impl Settings {
     pub const BANK_MAX_MS: u64 = 14 * DAY_MS;
     /// The most increment a turn, ms.
     pub const INCREMENT_MAX_MS: u64 = DAY_MS;
+    /// The least time to reveal, ms: clients reveal by themselves, over a slow network.
+    pub const REVEAL_MIN_MS: u64 = SECOND_MS;
+    /// The most time to reveal, ms.
+    pub const REVEAL_MAX_MS: u64 = DAY_MS;
+    /// The time to reveal where none is named, ms.
+    pub const REVEAL_DEFAULT_MS: u64 = 10 * SECOND_MS;
     /// The least time to join, ms: a phone must wake up.
     pub const START_MIN_MS: u64 = 5 * SECOND_MS;
     /// The most time to join, ms: a match that takes longer to begin is an invite.
@@ -223,8 +229,8 @@ impl Settings {
                 }
             }
         }
-        if let SealMode::CommitReveal { .. } = self.seal_mode {
-            return Err(unsupported("seal_mode", "commit-reveal cannot be had yet; use SERVER_SEALED"));
+        if let SealMode::CommitReveal { reveal_ms } = self.seal_mode {
+            in_range("reveal_time", reveal_ms, Self::REVEAL_MIN_MS, Self::REVEAL_MAX_MS, "ms")?;
         }
         if self.mode == Mode::Ranked {
             return Err(unsupported("mode", "ranked matches cannot be had yet; use CASUAL"));

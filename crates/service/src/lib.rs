@@ -11,6 +11,7 @@
 
 mod access;
 mod clockwork;
+mod commands;
 mod convert;
 mod drive;
 mod feed_service;

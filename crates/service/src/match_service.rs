@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use futures::stream::BoxStream;
-use referee::{Answer, Command, Match, Refusal, SealCommand};
-use sealing::Receipt;
+use referee::{Command, Match};
 use store::PageKey;
 use tonic::{Request, Response, Status};
 use wire::ApiError;
+use wire::v1;
 use wire::v1::match_service_server::MatchService;
-use wire::v1::{self, ErrorReason};
 
 use crate::access::Caller;
-use crate::convert::view::{self, Viewer};
+use crate::commands::Commands;
+use crate::convert::view;
 use crate::convert::{errors, match_name, request};
-use crate::drive::{Driven, drive};
+use crate::drive::drive;
 use crate::node::Node;
 use crate::page::{self, Page};
 use crate::watch;
@@ -42,7 +42,9 @@ impl MatchService for Matches {
         })
         .await?;
         let viewer = caller.viewer(&request.player, &driven.game)?;
-        Ok(Response::new(v1::GetMatchResponse { r#match: Some(shown(&driven, viewer)) }))
+        Ok(Response::new(v1::GetMatchResponse {
+            r#match: Some(view::game(&driven.game, driven.now, viewer)),
+        }))
     }
 
     async fn list_matches(
@@ -76,15 +78,7 @@ impl MatchService for Matches {
         request: Request<v1::JoinMatchRequest>,
     ) -> Result<Response<v1::JoinMatchResponse>, Status> {
         let caller = Caller::of(&request);
-        let request = request.into_inner();
-        let id = request::match_id("name", &request.name)?;
-        request::request_id(&request.request_id)?;
-        let driven = drive(self.store(), id, |game| {
-            let seat = caller.seat(&request.player, game)?;
-            Ok(Command::Join { seat })
-        })
-        .await?;
-        let game = done(&caller, &request.player, &driven)?;
+        let game = self.commands().join(&caller, request.get_ref()).await?;
         Ok(Response::new(v1::JoinMatchResponse { r#match: Some(game) }))
     }
 
@@ -93,16 +87,17 @@ impl MatchService for Matches {
         request: Request<v1::SealMoveRequest>,
     ) -> Result<Response<v1::SealMoveResponse>, Status> {
         let caller = Caller::of(&request);
-        let request = request.into_inner();
-        let receipt = self.seal(&caller, &request).await?;
+        let receipt = self.commands().seal(&caller, request.get_ref()).await?;
         Ok(Response::new(v1::SealMoveResponse { receipt: Some(view::receipt(&receipt)) }))
     }
 
     async fn reveal_move(
         &self,
-        _request: Request<v1::RevealMoveRequest>,
+        request: Request<v1::RevealMoveRequest>,
     ) -> Result<Response<v1::RevealMoveResponse>, Status> {
-        Err(ApiError::new(ErrorReason::Unimplemented).into())
+        let caller = Caller::of(&request);
+        self.commands().reveal(&caller, request.get_ref()).await?;
+        Ok(Response::new(v1::RevealMoveResponse {}))
     }
 
     async fn watch_match(
@@ -119,30 +114,28 @@ impl MatchService for Matches {
         request: Request<v1::ResignRequest>,
     ) -> Result<Response<v1::ResignResponse>, Status> {
         let caller = Caller::of(&request);
-        let request = request.into_inner();
-        let id = request::match_id("name", &request.name)?;
-        let request_id = request::request_id(&request.request_id)?;
-        let driven = drive(self.store(), id, |game| {
-            let seat = caller.seat(&request.player, game)?;
-            Ok(Command::Resign { seat, request_id: request_id.clone() })
-        })
-        .await?;
-        let game = done(&caller, &request.player, &driven)?;
+        let game = self.commands().resign(&caller, request.get_ref()).await?;
         Ok(Response::new(v1::ResignResponse { r#match: Some(game) }))
     }
 
     async fn offer_draw(
         &self,
-        _request: Request<v1::OfferDrawRequest>,
+        request: Request<v1::OfferDrawRequest>,
     ) -> Result<Response<v1::OfferDrawResponse>, Status> {
-        Err(ApiError::new(ErrorReason::Unimplemented).into())
+        let caller = Caller::of(&request);
+        let request = request.into_inner();
+        let game = self.commands().offer_draw(&caller, &request).await?;
+        Ok(Response::new(v1::OfferDrawResponse { r#match: Some(game) }))
     }
 
     async fn answer_draw(
         &self,
-        _request: Request<v1::AnswerDrawRequest>,
+        request: Request<v1::AnswerDrawRequest>,
     ) -> Result<Response<v1::AnswerDrawResponse>, Status> {
-        Err(ApiError::new(ErrorReason::Unimplemented).into())
+        let caller = Caller::of(&request);
+        let request = request.into_inner();
+        let game = self.commands().answer_draw(&caller, &request).await?;
+        Ok(Response::new(v1::AnswerDrawResponse { r#match: Some(game) }))
     }
 
     async fn get_transcript(
@@ -167,47 +160,8 @@ impl Matches {
         self.node.store.as_ref()
     }
 
-    /// Seals a move. A turn that has resolved meanwhile is looked up: its sealer gets his receipt again.
-    async fn seal(&self, caller: &Caller, request: &v1::SealMoveRequest) -> Result<Receipt, ApiError> {
-        let id = request::match_id("name", &request.name)?;
-        let request_id = request::request_id(&request.request_id)?;
-        let turn = request::turn(request.turn)?;
-        let sealed = request::sealed_move(request.r#move.as_ref())?;
-        let previous = request::digest("previous_hash", &request.previous_hash)?;
-        request::unsigned("player_signature", &request.player_signature)?;
-        let mut command = None;
-        let driven = drive(self.store(), id, |game| {
-            let seal = SealCommand {
-                seat: caller.seat(&request.player, game)?,
-                turn,
-                sealed: sealed.clone(),
-                previous,
-                signature: None,
-                key_id: String::new(),
-                request_id: request_id.clone(),
-            };
-            command = Some(seal.clone());
-            Ok(Command::Seal(seal))
-        })
-        .await?;
-        match (driven.answer, command) {
-            (Ok(Answer::Sealed(receipt)), _) => Ok(receipt),
-            (Err(Refusal::TurnClosed { .. }), Some(seal)) => self.repeat(&driven.game, &seal).await,
-            (Err(refusal), _) => Err(errors::refusal(refusal, id)),
-            (Ok(Answer::Done), _) => Err(errors::fault("a seal was answered without a receipt", id)),
-        }
-    }
-
-    /// Answers a seal for a resolved turn from the history.
-    async fn repeat(&self, game: &Match, seal: &SealCommand) -> Result<Receipt, ApiError> {
-        let history = self.node.histories.of(game.id);
-        let previous = match seal.turn {
-            1 => game.first_hash(),
-            turn => history.turn(self.store(), turn - 1).await?.record.hash,
-        };
-        let played = history.turn(self.store(), seal.turn).await?;
-        let repeated = played.record.repeat(game, &previous, seal);
-        repeated.map_err(|refusal| errors::refusal(refusal, game.id))
+    fn commands(&self) -> Commands<'_> {
+        Commands { node: &self.node }
     }
 
     async fn transcript(&self, game: &Match) -> Result<v1::Transcript, ApiError> {
@@ -225,14 +179,4 @@ impl Matches {
             signature: Vec::new(),
         })
     }
-}
-
-fn shown(driven: &Driven, viewer: Viewer) -> v1::Match {
-    view::game(&driven.game, driven.now, viewer)
-}
-
-/// The match after a command that was not refused.
-fn done(caller: &Caller, player: &str, driven: &Driven) -> Result<v1::Match, ApiError> {
-    driven.answer.as_ref().map_err(|refusal| errors::refusal(*refusal, driven.game.id))?;
-    Ok(shown(driven, caller.viewer(player, &driven.game)?))
 }

@@ -67,7 +67,6 @@ fn every_range_is_inclusive_and_nothing_beyond_it_is_taken() {
 fn what_cannot_be_had_yet_is_refused_by_name() {
     let bank = TimeControl::Bank { initial_ms: 60_000, increment_ms: 0 };
     for (settings, field) in [
-        (Settings { seal_mode: SealMode::CommitReveal { reveal_ms: 10_000 }, ..DEFAULT }, "seal_mode"),
         (Settings { mode: Mode::Ranked, ..DEFAULT }, "mode"),
         (Settings { bot: Some(Bot { seat: Seat::Black, level: 1 }), ..DEFAULT }, "bot"),
         (Settings { seal_status: SealStatus::Hidden, time: bank, ..DEFAULT }, "seal_status"),

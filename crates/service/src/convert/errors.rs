@@ -32,11 +32,15 @@ pub(crate) fn refusal(refusal: Refusal, id: MatchId) -> ApiError {
         Refusal::TurnNotOpenYet { .. } => ErrorReason::TurnNotOpenYet,
         Refusal::AlreadySealed { .. } => ErrorReason::AlreadySealed,
         Refusal::RequestIdReused => {
-            let what = "it was used for another seal; draw a new one for a new intent";
+            let what = "it was used for another request; draw a new one for a new intent";
             return ApiError::field(ErrorReason::RequestIdReused, "request_id", what);
         }
         Refusal::CellOccupied => ErrorReason::CellOccupied,
         Refusal::SealModeMismatch => ErrorReason::SealModeMismatch,
+        Refusal::NotInRevealPhase { .. } => ErrorReason::NotInRevealPhase,
+        Refusal::CommitmentMismatch => ErrorReason::CommitmentMismatch,
+        Refusal::NoOpenOffer => ErrorReason::NoOpenOffer,
+        Refusal::AlreadyOffered => ErrorReason::AlreadyOffered,
         Refusal::HistoryRegressed => ErrorReason::HistoryRegressed,
         Refusal::Damaged => return fault("a stored match is damaged", id),
     };

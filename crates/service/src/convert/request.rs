@@ -67,6 +67,11 @@ pub(crate) fn sealed_move(sealed: Option<&seal_move_request::Move>) -> Result<Se
     }
 }
 
+/// What a commitment opens to.
+pub(crate) fn revealed(open: Option<&v1::OpenMove>) -> Result<Opening, ApiError> {
+    opening("open", open.ok_or_else(|| ApiError::required("open"))?)
+}
+
 fn opening(field: &str, open: &v1::OpenMove) -> Result<Opening, ApiError> {
     let cell = u8::try_from(open.cell).ok().and_then(Cell::from_number).ok_or_else(|| {
         let reason = ErrorReason::CellOutOfRange;

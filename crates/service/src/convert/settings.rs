@@ -6,7 +6,6 @@ use wire::v1::{self, ErrorReason, match_settings};
 
 use super::time::{duration, duration_ms};
 
-const DEFAULT_REVEAL_MS: u64 = 10_000;
 const DEFAULT_RANKED_START_MS: u64 = 20_000;
 
 /// Settings from a request: defaults filled in, every range checked. `field` is where they stand in it.
@@ -104,7 +103,7 @@ impl Reader<'_> {
         let reveal_ms = self.span("reveal_time", self.wire.reveal_time.as_ref())?;
         match v1::SealMode::try_from(self.wire.seal_mode) {
             Ok(v1::SealMode::CommitReveal) => {
-                Ok(SealMode::CommitReveal { reveal_ms: reveal_ms.unwrap_or(DEFAULT_REVEAL_MS) })
+                Ok(SealMode::CommitReveal { reveal_ms: reveal_ms.unwrap_or(Settings::REVEAL_DEFAULT_MS) })
             }
             Ok(v1::SealMode::Unspecified | v1::SealMode::ServerSealed) if reveal_ms.is_some() => {
                 Err(self.invalid("reveal_time", "it is for SEAL_MODE_COMMIT_REVEAL only"))

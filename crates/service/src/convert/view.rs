@@ -1,6 +1,6 @@
 //! What one viewer may see of a match. Whatever is secret is left out here, and nowhere else.
 
-use referee::{Match, Now, OpenTurn, Phase, Seal, SealStatus, Stamp, TimeControl};
+use referee::{Match, Now, OpenTurn, Phase, Seal, SealMode, SealStatus, Stamp, TimeControl};
 use rules::Seat;
 use sealing::Receipt;
 use wire::v1;
@@ -81,9 +81,13 @@ pub(crate) fn status(game: &Match, now: Now, viewer: Viewer) -> v1::MatchStatus 
     let game = game.under_outage(now.outage_ms);
     let start_deadline = match &game.phase {
         Phase::Waiting { start_by, .. } => start_by.map(timestamp),
-        Phase::Open(_) | Phase::Finished(_) => None,
+        Phase::Open(_) | Phase::Revealing(_) | Phase::Finished(_) => None,
     };
-    let open = game.open_turn();
+    let reveal_deadline = match &game.phase {
+        Phase::Revealing(revealing) => Some(timestamp(revealing.reveal_by)),
+        Phase::Waiting { .. } | Phase::Open(_) | Phase::Finished(_) => None,
+    };
+    let open = game.turn_in_play();
     let own = match viewer {
         Viewer::Seat(seat) => open.and_then(|open| open.seals[seat].as_ref()),
         Viewer::Public => None,
@@ -94,8 +98,8 @@ pub(crate) fn status(game: &Match, now: Now, viewer: Viewer) -> v1::MatchStatus 
         open_time: open.map(|open| timestamp(open.opened)),
         black: Some(seat_status(&game, Seat::Black, viewer)),
         white: Some(seat_status(&game, Seat::White, viewer)),
-        own_seal: own.map(own_seal),
-        reveal_deadline: None,
+        own_seal: own.map(|seal| own_seal(&game, seal)),
+        reveal_deadline,
         start_deadline,
     }
 }
@@ -147,6 +151,7 @@ fn state(game: &Match) -> v1::MatchState {
     match &game.phase {
         Phase::Waiting { .. } => v1::MatchState::Waiting,
         Phase::Open(_) => v1::MatchState::Open,
+        Phase::Revealing(_) => v1::MatchState::Revealing,
         Phase::Finished(_) => v1::MatchState::Finished,
     }
 }
@@ -154,7 +159,7 @@ fn state(game: &Match) -> v1::MatchState {
 fn joined(game: &Match, seat: Seat) -> bool {
     match &game.phase {
         Phase::Waiting { joined, .. } => joined[seat],
-        Phase::Open(_) => true,
+        Phase::Open(_) | Phase::Revealing(_) => true,
         Phase::Finished(_) => game.started.is_some(),
     }
 }
@@ -164,23 +169,34 @@ fn rematch_of(game: &Match) -> String {
 }
 
 fn seat_status(game: &Match, seat: Seat, viewer: Viewer) -> v1::SeatStatus {
-    let open = game.open_turn();
+    let open = game.turn_in_play();
     let shown = open.filter(|_| shows_seals(game, seat, viewer));
     let seal = shown.and_then(|open| open.seals[seat].as_ref());
+    let revealing = matches!(game.phase, Phase::Revealing(_));
     v1::SeatStatus {
         joined: joined(game, seat),
         sealed: shown.map(|open| open.seals[seat].is_some()),
         commitment: seal.map(|seal| seal.facts.commitment.as_bytes().to_vec()),
-        revealed: None,
-        deadline: open.map(|open| timestamp(open.deadlines[seat])),
+        revealed: open.filter(|_| revealing).map(|open| open.requests[seat].reveal.is_some()),
+        deadline: game.open_turn().map(|open| timestamp(open.deadlines[seat])),
         clock_left: open.and_then(|open| clock_left(game, open, seat)),
-        draw_offer: v1::DrawOffer::Unspecified.into(),
+        draw_offer: open.map_or(v1::DrawOffer::Unspecified, |open| draw_offer(open, seat)).into(),
     }
 }
 
-/// A seat that has sealed is seen by its own player always, by others unless the status is hidden.
+/// A seat that has sealed is seen by its own player always, by others unless the status is hidden. Once
+/// both have, there is nothing left to hide.
 fn shows_seals(game: &Match, seat: Seat, viewer: Viewer) -> bool {
-    game.settings.seal_status == SealStatus::Visible || viewer == Viewer::Seat(seat)
+    let visible = game.settings.seal_status == SealStatus::Visible;
+    visible || viewer == Viewer::Seat(seat) || matches!(game.phase, Phase::Revealing(_))
+}
+
+fn draw_offer(open: &OpenTurn, seat: Seat) -> v1::DrawOffer {
+    match &open.requests[seat].offer {
+        None => v1::DrawOffer::Unspecified,
+        Some(_) if referee::has_open_offer(&open.requests, seat) => v1::DrawOffer::Open,
+        Some(_) => v1::DrawOffer::Declined,
+    }
 }
 
 fn clock_left(game: &Match, open: &OpenTurn, seat: Seat) -> Option<prost_types::Duration> {
@@ -194,10 +210,11 @@ fn clock_left(game: &Match, open: &OpenTurn, seat: Seat) -> Option<prost_types::
     }
 }
 
-fn own_seal(seal: &Seal) -> v1::OwnSeal {
+fn own_seal(game: &Match, seal: &Seal) -> v1::OwnSeal {
+    let kept = seal.opening.as_ref().filter(|_| game.settings.seal_mode == SealMode::ServerSealed);
     v1::OwnSeal {
         commitment: seal.facts.commitment.as_bytes().to_vec(),
-        cell: seal.opening.as_ref().map(|opening| u32::from(opening.cell.number())),
+        cell: kept.map(|opening| u32::from(opening.cell.number())),
         seal_time: Some(timestamp(seal.facts.sealed)),
     }
 }

@@ -1,0 +1,107 @@
+//! Sealing: a seat's choice goes in and is final.
+
+use rules::Seat;
+
+use crate::apply::{Change, Transition, changed, refused};
+use crate::command::{Answer, Refusal, SealCommand, SealedMove};
+use crate::ending::Finish;
+use crate::game::{Match, OpenTurn, Phase, Revealing, Seal, SealFacts};
+use crate::record::commitment_of;
+use crate::settings::SealMode;
+use crate::time::Stamp;
+
+impl Match {
+    pub(crate) fn seal(&self, open: &OpenTurn, command: &SealCommand, now: Stamp) -> Transition {
+        let (seat, turn) = (command.seat, command.turn);
+        if let Err(refusal) = self.check_turn(open.turn, command) {
+            return refused(refusal);
+        }
+        if let Some(seal) = &open.seals[seat] {
+            return match self.repeat(&seal.facts, command) {
+                Some(answer) => Transition { change: None, answer },
+                None => refused(Refusal::AlreadySealed { turn }),
+            };
+        }
+        let opening = match (&command.sealed, self.settings.seal_mode) {
+            (SealedMove::Opening(opening), SealMode::ServerSealed) => Some(opening.clone()),
+            (SealedMove::Commitment(_), SealMode::CommitReveal { .. }) => None,
+            (SealedMove::Opening(_) | SealedMove::Commitment(_), _) => {
+                return refused(Refusal::SealModeMismatch);
+            }
+        };
+        if opening.as_ref().is_some_and(|opening| !self.position.is_empty(opening.cell)) {
+            return refused(Refusal::CellOccupied);
+        }
+        let facts = SealFacts {
+            commitment: commitment_of(self, &self.hash, command),
+            sealed: now,
+            request_id: command.request_id.clone(),
+            key_id: command.key_id.clone(),
+            signature: command.signature,
+        };
+        let receipt = self.receipt(seat, turn, &facts);
+        let mut sealed = open.clone();
+        sealed.seals[seat] = Some(Seal { facts, opening });
+        match self.sealed(sealed, seat, now) {
+            Ok(change) => changed(change, Answer::Sealed(receipt)),
+            Err(refusal) => refused(refusal),
+        }
+    }
+
+    /// Whether a seal is for the open turn, and of the history it stands on.
+    fn check_turn(&self, open: u32, command: &SealCommand) -> Result<(), Refusal> {
+        let turn = command.turn;
+        if turn < open {
+            return Err(Refusal::TurnClosed { turn });
+        }
+        let contradicts = |previous| turn > open || previous != self.hash;
+        match command.previous {
+            Some(previous) if contradicts(previous) => Err(Refusal::HistoryRegressed),
+            _ if turn > open => Err(Refusal::TurnNotOpenYet { turn }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The answer to a seal whose request has been here before; none if it has not.
+    fn repeat(&self, facts: &SealFacts, command: &SealCommand) -> Option<Result<Answer, Refusal>> {
+        if facts.request_id != command.request_id {
+            return None;
+        }
+        let same = facts.commitment == commitment_of(self, &self.hash, command)
+            && facts.signature == command.signature;
+        Some(if same {
+            Ok(Answer::Sealed(self.receipt(command.seat, command.turn, facts)))
+        } else {
+            Err(Refusal::RequestIdReused)
+        })
+    }
+
+    /// The match after `seat` has sealed. With the second seal the turn resolves, or its reveals are due.
+    fn sealed(&self, open: OpenTurn, seat: Seat, now: Stamp) -> Result<Change, Refusal> {
+        let not_after = self.deadline();
+        let mut next = self.active(now);
+        next.clock_ms[seat] = self.clock_after_seal_ms(open.deadlines[seat], now);
+        let both = open.seals[seat.opponent()].is_some();
+        next.phase = match self.settings.seal_mode {
+            SealMode::ServerSealed if both => return next.resolve(&open, not_after, now),
+            SealMode::CommitReveal { reveal_ms } if both => {
+                Phase::Revealing(Revealing { open, reveal_by: now.plus_ms(reveal_ms) })
+            }
+            SealMode::ServerSealed | SealMode::CommitReveal { .. } => Phase::Open(open),
+        };
+        Ok(Change { next, not_after, events: Vec::new(), follow_ups: Vec::new() })
+    }
+
+    /// A seal after the end is a repetition, or too late.
+    pub(crate) fn seal_after_end(&self, finish: &Finish, command: &SealCommand) -> Transition {
+        let turn = command.turn;
+        if turn <= self.resolved {
+            return refused(Refusal::TurnClosed { turn });
+        }
+        let unresolved = finish.unresolved[command.seat].as_ref().filter(|_| turn == self.resolved + 1);
+        match unresolved.and_then(|facts| self.repeat(facts, command)) {
+            Some(answer) => Transition { change: None, answer },
+            None => refused(Refusal::MatchFinished),
+        }
+    }
+}

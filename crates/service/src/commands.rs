@@ -1,0 +1,203 @@
+//! What players do in a match: each call as a command, driven until it is committed.
+
+use referee::{Answer, Command, DrawCommand, Match, Refusal, RevealCommand, SealCommand};
+use sealing::{Digest, Receipt};
+use store::Store;
+use wire::ApiError;
+use wire::v1::{self, ErrorReason};
+
+use crate::access::Caller;
+use crate::convert::{errors, request, seat, view};
+use crate::drive::{Driven, drive};
+use crate::history::Played;
+use crate::node::Node;
+
+/// The commands of one node.
+pub(crate) struct Commands<'a> {
+    pub(crate) node: &'a Node,
+}
+
+impl Commands<'_> {
+    /// Takes the caller's seat.
+    pub(crate) async fn join(
+        &self,
+        caller: &Caller,
+        request: &v1::JoinMatchRequest,
+    ) -> Result<v1::Match, ApiError> {
+        let id = request::match_id("name", &request.name)?;
+        request::request_id(&request.request_id)?;
+        let driven = drive(self.store(), id, |game| {
+            let seat = caller.seat(&request.player, game)?;
+            Ok(Command::Join { seat })
+        })
+        .await?;
+        done(caller, &request.player, &driven)
+    }
+
+    /// Seals a move. A turn that has resolved meanwhile is looked up: its sealer gets his receipt again.
+    pub(crate) async fn seal(
+        &self,
+        caller: &Caller,
+        request: &v1::SealMoveRequest,
+    ) -> Result<Receipt, ApiError> {
+        let id = request::match_id("name", &request.name)?;
+        let request_id = request::request_id(&request.request_id)?;
+        let turn = request::turn(request.turn)?;
+        let sealed = request::sealed_move(request.r#move.as_ref())?;
+        let previous = request::digest("previous_hash", &request.previous_hash)?;
+        request::unsigned("player_signature", &request.player_signature)?;
+        let command = |game: &Match| -> Result<SealCommand, ApiError> {
+            Ok(SealCommand {
+                seat: caller.seat(&request.player, game)?,
+                turn,
+                sealed: sealed.clone(),
+                previous,
+                signature: None,
+                key_id: String::new(),
+                request_id: request_id.clone(),
+            })
+        };
+        let driven = drive(self.store(), id, |game| command(game).map(Command::Seal)).await?;
+        match driven.answer {
+            Ok(Answer::Sealed(receipt)) => Ok(receipt),
+            Ok(Answer::Done) => Err(errors::fault("a seal was answered without a receipt", id)),
+            Err(Refusal::TurnClosed { .. }) => {
+                let seal = command(&driven.game)?;
+                let (played, previous) = self.past(&driven.game, turn).await?;
+                let repeated = played.record.repeat(&driven.game, &previous, &seal);
+                repeated.map_err(|refusal| errors::refusal(refusal, id))
+            }
+            Err(refusal) => Err(errors::refusal(refusal, id)),
+        }
+    }
+
+    /// Opens the caller's commitment.
+    pub(crate) async fn reveal(
+        &self,
+        caller: &Caller,
+        request: &v1::RevealMoveRequest,
+    ) -> Result<(), ApiError> {
+        let id = request::match_id("name", &request.name)?;
+        let request_id = request::request_id(&request.request_id)?;
+        let turn = request::turn(request.turn)?;
+        let opening = request::revealed(request.open.as_ref())?;
+        let command = |game: &Match| -> Result<RevealCommand, ApiError> {
+            let seat = caller.seat(&request.player, game)?;
+            Ok(RevealCommand { seat, turn, opening: opening.clone(), request_id: request_id.clone() })
+        };
+        let driven = drive(self.store(), id, |game| command(game).map(Command::Reveal)).await?;
+        match driven.answer {
+            Err(Refusal::TurnClosed { .. }) => {
+                let reveal = command(&driven.game)?;
+                let (played, _) = self.past(&driven.game, turn).await?;
+                played.record.repeat_reveal(&reveal).map_err(|refusal| errors::refusal(refusal, id))
+            }
+            answer => answer.map(|_| ()).map_err(|refusal| errors::refusal(refusal, id)),
+        }
+    }
+
+    /// Gives up.
+    pub(crate) async fn resign(
+        &self,
+        caller: &Caller,
+        request: &v1::ResignRequest,
+    ) -> Result<v1::Match, ApiError> {
+        let id = request::match_id("name", &request.name)?;
+        let request_id = request::request_id(&request.request_id)?;
+        let driven = drive(self.store(), id, |game| {
+            let seat = caller.seat(&request.player, game)?;
+            Ok(Command::Resign { seat, request_id: request_id.clone() })
+        })
+        .await?;
+        done(caller, &request.player, &driven)
+    }
+
+    /// Offers a draw.
+    pub(crate) async fn offer_draw(
+        &self,
+        caller: &Caller,
+        request: &v1::OfferDrawRequest,
+    ) -> Result<v1::Match, ApiError> {
+        let draft = DrawDraft {
+            name: &request.name,
+            player: &request.player,
+            request_id: &request.request_id,
+            turn: request.turn,
+            accept: None,
+            offerer: None,
+        };
+        self.draw(caller, &draft).await
+    }
+
+    /// Answers the opponent's offer.
+    pub(crate) async fn answer_draw(
+        &self,
+        caller: &Caller,
+        request: &v1::AnswerDrawRequest,
+    ) -> Result<v1::Match, ApiError> {
+        let offerer = request::seat("seat", request.seat)?.ok_or_else(|| ApiError::required("seat"))?;
+        let draft = DrawDraft {
+            name: &request.name,
+            player: &request.player,
+            request_id: &request.request_id,
+            turn: request.turn,
+            accept: Some(request.accept),
+            offerer: Some(offerer),
+        };
+        self.draw(caller, &draft).await
+    }
+
+    async fn draw(&self, caller: &Caller, draft: &DrawDraft<'_>) -> Result<v1::Match, ApiError> {
+        let id = request::match_id("name", draft.name)?;
+        let request_id = request::request_id(draft.request_id)?;
+        let turn = request::turn(draft.turn)?;
+        let command = |game: &Match| -> Result<DrawCommand, ApiError> {
+            let own = caller.seat(draft.player, game)?;
+            if draft.offerer == Some(own) {
+                let what = format!("the offer to answer is the opponent's, {:?}", seat(own.opponent()));
+                return Err(ApiError::field(ErrorReason::FieldInvalid, "seat", &what));
+            }
+            Ok(DrawCommand { seat: own, turn, accept: draft.accept, request_id: request_id.clone() })
+        };
+        let driven = drive(self.store(), id, |game| command(game).map(Command::Draw)).await?;
+        if let Err(Refusal::TurnClosed { .. }) = driven.answer {
+            let (played, _) = self.past(&driven.game, turn).await?;
+            let repeated = played.record.repeat_draw(&command(&driven.game)?);
+            repeated.map_err(|refusal| errors::refusal(refusal, id))?;
+            let viewer = caller.viewer(draft.player, &driven.game)?;
+            return Ok(view::game(&driven.game, driven.now, viewer));
+        }
+        done(caller, draft.player, &driven)
+    }
+
+    /// A resolved turn, and the h of the turn before it.
+    async fn past(&self, game: &Match, turn: u32) -> Result<(std::sync::Arc<Played>, Digest), ApiError> {
+        let history = self.node.histories.of(game.id);
+        let previous = match turn {
+            1 => game.first_hash(),
+            turn => history.turn(self.store(), turn.saturating_sub(1)).await?.record.hash,
+        };
+        Ok((history.turn(self.store(), turn).await?, previous))
+    }
+
+    fn store(&self) -> &dyn Store {
+        self.node.store.as_ref()
+    }
+}
+
+/// What offers and answers of draws have in common.
+struct DrawDraft<'a> {
+    name: &'a str,
+    player: &'a str,
+    request_id: &'a str,
+    turn: u32,
+    accept: Option<bool>,
+    offerer: Option<rules::Seat>,
+}
+
+/// The match after a command that was not refused.
+fn done(caller: &Caller, player: &str, driven: &Driven) -> Result<v1::Match, ApiError> {
+    driven.answer.as_ref().map_err(|refusal| errors::refusal(*refusal, driven.game.id))?;
+    let viewer = caller.viewer(player, &driven.game)?;
+    Ok(view::game(&driven.game, driven.now, viewer))
+}
