@@ -15,6 +15,7 @@ use wire::ApiError;
 use wire::v1::ErrorReason;
 
 use crate::policy::Rpc;
+use crate::revocable::Held;
 
 /// The longest a unary call may take unless the layer is told otherwise, ms: far longer than any call
 /// takes on a working server, and short enough that stuck ones do not pile up.
@@ -37,7 +38,7 @@ pub struct Deadline {
 /// maximum.
 ///
 /// Whatever is at work then is dropped: a call before its answer, or the body of a stream with its
-/// subscription. The client gets `DEADLINE_EXCEEDED`. A `grpc-timeout` that is not of gRPC's grammar is
+/// subscription, even where the client does not read. The client gets `DEADLINE_EXCEEDED`. A `grpc-timeout` that is not of gRPC's grammar is
 /// ignored, as if it were not there.
 #[derive(Clone, Copy, Debug)]
 pub struct DeadlineLayer {
@@ -51,9 +52,8 @@ impl DeadlineLayer {
         Self { unary_max }
     }
 
-    fn deadline(self, path: &str, headers: &HeaderMap) -> Option<Deadline> {
+    fn deadline(self, streams: bool, headers: &HeaderMap) -> Option<Deadline> {
         let asked = timeout(headers);
-        let streams = Rpc::by_path(path).is_some_and(|rpc| rpc.streams);
         let limit = if streams { asked } else { Some(asked.unwrap_or(self.unary_max).min(self.unary_max)) };
         // A time-out beyond what the clock can count is none.
         Instant::now().checked_add(limit?).map(|at| Deadline { at })
@@ -103,6 +103,7 @@ pub struct DeadlineService<S> {
 impl<S, ReqBody, ResBody> Service<Request<ReqBody>> for DeadlineService<S>
 where
     S: Service<Request<ReqBody>, Response = Response<ResBody>>,
+    ResBody: Send + 'static,
 {
     type Response = Response<DeadlineBody<ResBody>>;
     type Error = S::Error;
@@ -113,12 +114,14 @@ where
     }
 
     fn call(&mut self, mut request: Request<ReqBody>) -> Self::Future {
-        let deadline = self.layer.deadline(request.uri().path(), request.headers());
+        let streams = Rpc::by_path(request.uri().path()).is_some_and(|rpc| rpc.streams);
+        let deadline = self.layer.deadline(streams, request.headers());
         if let Some(deadline) = deadline {
             request.extensions_mut().insert(deadline);
         }
         DeadlineFuture {
             call: self.inner.call(request),
+            streams,
             alarm: deadline.map(|deadline| Box::pin(sleep_until(deadline.at))),
         }
     }
@@ -134,6 +137,7 @@ pin_project! {
     pub struct DeadlineFuture<F> {
         #[pin]
         call: F,
+        streams: bool,
         alarm: Option<Alarm>,
     }
 }
@@ -141,6 +145,7 @@ pin_project! {
 impl<F, ResBody, E> Future for DeadlineFuture<F>
 where
     F: Future<Output = Result<Response<ResBody>, E>>,
+    ResBody: Send + 'static,
 {
     type Output = Result<Response<DeadlineBody<ResBody>>, E>;
 
@@ -148,8 +153,14 @@ where
         let this = self.project();
         if let Poll::Ready(answer) = this.call.poll(cx) {
             let alarm = this.alarm.take();
+            // A unary call's body is there as a whole; that of a stream may hold much for long.
+            let revoked_at = alarm.as_ref().filter(|_| *this.streams).map(|alarm| alarm.deadline());
+            let held = |body| match revoked_at {
+                Some(at) => Held::until(at, body),
+                None => Held::freely(body),
+            };
             return Poll::Ready(
-                answer.map(|response| response.map(|body| DeadlineBody { body: Some(body), alarm })),
+                answer.map(|response| response.map(|body| DeadlineBody { body: Some(held(body)), alarm })),
             );
         }
         let Some(alarm) = this.alarm else { return Poll::Pending };
@@ -168,7 +179,7 @@ pin_project! {
     pub struct DeadlineBody<B> {
         // None: the deadline has passed, and what the body held is free.
         #[pin]
-        body: Option<B>,
+        body: Option<Held<B>>,
         alarm: Option<Alarm>,
     }
 }

@@ -67,6 +67,7 @@ mod claims;
 mod deadline;
 mod policy;
 mod principal;
+mod revocable;
 mod token_issuer;
 mod token_verifier;
 mod trace;

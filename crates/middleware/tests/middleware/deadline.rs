@@ -117,6 +117,25 @@ async fn a_quiet_stream_ends_at_its_deadline_and_frees_its_subscription() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_stream_that_nobody_polls_frees_its_subscription_at_its_deadline() {
+    let subscription = Arc::new(());
+    let held = Arc::downgrade(&subscription);
+    let busy = stream::repeat_with(move || {
+        let _subscription = &subscription;
+        data("turn")
+    });
+    let mut body = watch(Some("2S"), Box::pin(busy)).await.into_body();
+    assert!(body.frame().await.is_some_and(|frame| frame.is_ok_and(|frame| frame.is_data())));
+    sleep(Duration::from_millis(1_999)).await;
+    assert_eq!(held.strong_count(), 1);
+    sleep(Duration::from_millis(2)).await;
+    assert_eq!(held.strong_count(), 0);
+    let frame = body.frame().await.expect("there is a frame").expect("it is no transport error");
+    let trailers = frame.into_trailers().expect("the frame is the trailers");
+    assert_eq!(reason(&trailers).as_deref(), Some("DEADLINE_EXCEEDED"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stream_gives_what_it_has_until_its_deadline() {
     let ticks = stream::unfold((), |()| async {
         sleep(Duration::from_millis(700)).await;
