@@ -169,7 +169,10 @@ impl Caller {
     ///
     /// # Errors
     /// The server's refusal.
-    pub async fn watch_with(&self, request: v1::WatchMatchRequest) -> Result<Watching, Status> {
+    pub async fn watch_with(
+        &self,
+        request: impl tonic::IntoRequest<v1::WatchMatchRequest>,
+    ) -> Result<Watching, Status> {
         let stream = soon("WatchMatch", self.matches().watch_match(request)).await?.into_inner();
         Ok(Watching::new(stream))
     }

@@ -18,6 +18,8 @@ mod service {
     mod turn_limit;
     mod whole_match;
 
+    mod cancelled;
+    mod deadlines;
     mod panics;
     mod slow_reader;
     mod told;
