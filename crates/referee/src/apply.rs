@@ -136,7 +136,13 @@ impl Match {
                     refused(Refusal::MatchFinished)
                 }
             }
-            (Phase::Finished(_), Command::Abort) => refused(Refusal::MatchFinished),
+            (Phase::Finished(finish), Command::Abort) => {
+                if finish.reason == EndReason::Operator {
+                    unchanged(Answer::Done)
+                } else {
+                    refused(Refusal::MatchFinished)
+                }
+            }
         }
     }
 

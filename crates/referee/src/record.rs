@@ -44,18 +44,22 @@ impl TurnRecord {
         Ok(self.receipt(game, seat))
     }
 
-    /// What a reveal that arrives after its turn resolved is answered.
+    /// What a reveal that arrives after its turn resolved is answered. The opening that was revealed is
+    /// done under any request: the answer is the one that the repetition had while the turn was open.
     ///
     /// # Errors
     /// [`Refusal::RequestIdReused`] for the same request with another opening, [`Refusal::TurnClosed`]
-    /// for another request.
+    /// for another request with another one, and where nothing was revealed.
     pub fn repeat_reveal(&self, command: &RevealCommand) -> Result<(), Refusal> {
-        let first = self.requests[command.seat].reveal.as_ref();
-        if first != Some(&command.request_id) {
-            return Err(Refusal::TurnClosed { turn: self.turn });
+        let closed = Refusal::TurnClosed { turn: self.turn };
+        let first = self.requests[command.seat].reveal.as_ref().ok_or(closed)?;
+        if self.facts.openings[command.seat] == command.opening {
+            Ok(())
+        } else if *first == command.request_id {
+            Err(Refusal::RequestIdReused)
+        } else {
+            Err(closed)
         }
-        let same = self.facts.openings[command.seat] == command.opening;
-        if same { Ok(()) } else { Err(Refusal::RequestIdReused) }
     }
 
     /// What a draw offer or answer that arrives after its turn resolved is answered.

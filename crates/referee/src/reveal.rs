@@ -75,16 +75,18 @@ impl Match {
         if turn <= self.resolved {
             return refused(Refusal::TurnClosed { turn });
         }
-        let first = finish.requests[command.seat].reveal.as_ref();
-        if turn != self.resolved + 1 || first != Some(&command.request_id) {
+        let in_play = turn == self.resolved + 1;
+        let revealed = finish.requests[command.seat].reveal.as_ref().filter(|_| in_play);
+        let sealed = finish.unresolved[command.seat].as_ref();
+        let (Some(first), Some(sealed)) = (revealed, sealed) else {
             return refused(Refusal::MatchFinished);
-        }
-        let commitment = finish.unresolved[command.seat].as_ref().map(|facts| facts.commitment);
-        let context = self.context(turn, command.seat);
-        if commitment.is_some_and(|commitment| context.opens(&commitment, &command.opening)) {
+        };
+        if self.context(turn, command.seat).opens(&sealed.commitment, &command.opening) {
             unchanged(Answer::Done)
-        } else {
+        } else if *first == command.request_id {
             refused(Refusal::RequestIdReused)
+        } else {
+            refused(Refusal::MatchFinished)
         }
     }
 
