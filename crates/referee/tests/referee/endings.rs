@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use referee::{Settings, TimeControl};
 use rules::{Cell, Status};
 
-use crate::script::{Played, check_started};
-use crate::settings::DEFAULT;
+use crate::script::{Played, check, check_started};
+use crate::settings::{DEFAULT, REVEALED};
 
 /// Both complete a row of five in turn 7; each has two turtles that the other can then take out of it.
 const TO_SUDDEN_DEATH: &str = "C4/D6 D8/C2 A3/A7 B3/B7 C3/C7 D3/D7 E3/E7";
@@ -35,6 +35,32 @@ fn a_repeated_resignation_has_the_same_answer_and_another_finds_the_match_finish
          4000 resign black as s  -> refused MatchFinished
          4000 resign white as r  -> refused MatchFinished",
     );
+}
+
+#[test]
+fn an_operator_ends_a_match_and_finds_it_ended_when_he_asks_again() {
+    let played = check_started(
+        DEFAULT,
+        "3000 seal black E5 as b1
+         4000 abort               -> done; ends Void Operator at 4000
+         5000 abort               -> done
+         5000 seal black E5 as b1 -> receipt black 1 at 3000
+         5000 seal white D4 as w1 -> refused MatchFinished",
+    );
+    let finish = played.game.finish().expect("it is finished");
+    assert!(finish.unresolved[rules::Seat::Black].is_some(), "a commitment stays in the transcript");
+    check_started(REVEALED, "3000 seal black E5 as b1\n3000 seal white D4 as w1\n4000 abort");
+    check(DEFAULT, "1000 join black\n2000 abort -> done; ends Aborted Operator at 2000\n3000 abort -> done");
+}
+
+#[test]
+fn an_abort_after_another_end_does_not_count() {
+    check_started(
+        DEFAULT,
+        "3000 resign black as r -> done; ends WhiteWins Resignation at 3000
+         4000 abort             -> refused MatchFinished",
+    );
+    check_started(DEFAULT, "32001 abort -> refused MatchFinished; ends Draw BothFlagged at 32000");
 }
 
 #[test]

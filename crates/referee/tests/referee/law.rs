@@ -1,6 +1,7 @@
 //! What holds for every step of every match, whatever the command.
 
-use referee::{Change, Command, Event, FollowUp, Match, Now, Phase, Stamp, Transition};
+use referee::{Change, Command, Event, FollowUp, Match, Now, Phase, Revealing, Stamp, Transition};
+use rules::Seat;
 
 /// Checks a step against every law.
 #[track_caller]
@@ -14,6 +15,9 @@ pub(crate) fn keeps(before: &Match, command: &Command, now: Now, step: &Transiti
     }
     if let Some(change) = &step.change {
         moves_on(before, change);
+        if change.events.is_empty() {
+            touches_only_its_own(before, command, change);
+        }
         holds_until_the_first_deadline(before, now, change, tick.change.is_some());
         let again = change.next.apply(command, now);
         assert_eq!(again.change, None, "the same command again changes nothing");
@@ -37,8 +41,11 @@ fn moves_on(before: &Match, change: &Change) {
         Some(record) => assert_eq!((record.turn, record.hash), (next.resolved, next.hash)),
         None => assert_eq!((next.hash, &next.position), (before.hash, &before.position)),
     }
-    if let Phase::Open(open) = &next.phase {
-        assert_eq!(open.turn, next.resolved + 1, "the open turn follows the last resolved one");
+    if let Some(open) = next.turn_in_play() {
+        assert_eq!(open.turn, next.resolved + 1, "the turn in play follows the last resolved one");
+        let sealed = Seat::BOTH.map(|seat| open.seals[seat].is_some());
+        let revealing = matches!(next.phase, Phase::Revealing(_));
+        assert_eq!(sealed == [true, true], revealing, "reveals are due once both have sealed");
     }
     assert_eq!(
         (next.id, &next.settings, &next.parties, next.created),
@@ -48,6 +55,30 @@ fn moves_on(before: &Match, change: &Change) {
     assert_eq!(ends, next.finish().is_some(), "the end is told");
     let follow_ups = if ends { FollowUp::index_both() } else { Vec::new() };
     assert_eq!(change.follow_ups, follow_ups, "the end is shown in both players' lists");
+}
+
+/// A reveal that is held shows that it is there and nothing else; an offer or an answer leaves seals and
+/// clocks alone.
+fn touches_only_its_own(before: &Match, command: &Command, change: &Change) {
+    let next = &change.next;
+    let mut expected = before.under_outage(next.outage_ms);
+    expected.idle_by = next.idle_by;
+    let (Phase::Open(open) | Phase::Revealing(Revealing { open, .. })) = &mut expected.phase else { return };
+    let Some(next_open) = next.turn_in_play() else { return };
+    match command {
+        Command::Reveal(reveal) => {
+            let seat = reveal.seat;
+            open.requests[seat].reveal = Some(reveal.request_id.clone());
+            if let Some(seal) = &mut open.seals[seat] {
+                seal.opening = Some(reveal.opening.clone());
+            }
+        }
+        Command::Draw(_) => open.requests = next_open.requests.clone(),
+        Command::Join { .. } | Command::Seal(_) | Command::Resign { .. } | Command::Abort | Command::Tick => {
+            return;
+        }
+    }
+    assert_eq!(*next, expected, "{command:?} touches only its own");
 }
 
 /// What a player does counts only if it is stored before the first deadline that it beat; what time

@@ -3,8 +3,12 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use referee::{Answer, Command, Now, Refusal, SealCommand, SealedMove, Settings, Stamp, TimeControl};
+use referee::{
+    Answer, Command, DrawCommand, Now, Refusal, RevealCommand, SealCommand, SealMode, Settings, Stamp,
+    TimeControl,
+};
 use rules::{Cell, Seat};
+use sealing::{Digest, Opening};
 
 use crate::history;
 use crate::script::{Played, at, digest, opening, request_id};
@@ -37,9 +41,26 @@ enum What {
     },
     /// Both seats seal different or equal cells at once.
     Play(Cell, Cell),
-    /// The same seal as one accepted before, if there is one.
+    /// A seat reveals what it has sealed, or something else.
+    Reveal {
+        seat: Seat,
+        turn: i64,
+        request: u8,
+        is_true: bool,
+    },
+    /// Both seats reveal what they have sealed, if they are to.
+    RevealBoth,
+    /// An offer, or an answer.
+    Draw {
+        seat: Seat,
+        accept: Option<bool>,
+        turn: i64,
+        request: u8,
+    },
+    /// The same as something accepted before, if there is anything.
     Repeat(prop::sample::Index),
     Resign(Seat, u8),
+    Abort,
     Tick,
 }
 
@@ -51,6 +72,12 @@ enum Claim {
 }
 
 type Step = (When, What);
+
+/// A cell that nobody seals here.
+const FALSE: Cell = match Cell::from_index(40) {
+    Some(cell) => cell,
+    None => panic!("E5 is a cell"),
+};
 
 fn seat() -> impl Strategy<Value = Seat> {
     select(&Seat::BOTH[..])
@@ -73,15 +100,23 @@ fn when() -> impl Strategy<Value = When> {
 
 fn what() -> impl Strategy<Value = What> {
     let claim = select(&[Claim::None, Claim::None, Claim::True, Claim::False][..]);
-    let turn = select(&[0_i64, 0, 0, 0, 0, -1, 1][..]);
+    let turn = || select(&[0_i64, 0, 0, 0, 0, -1, 1][..]);
+    // Few are accepted, else most matches would end so.
+    let accept = select(&[None, None, None, Some(false), Some(false), Some(false), Some(true)][..]);
     prop_oneof![
-        6 => (seat(), cell(), turn, 0..8_u8, claim)
+        6 => (seat(), cell(), turn(), 0..8_u8, claim)
             .prop_map(|(seat, cell, turn, request, claim)| What::Seal { seat, cell, turn, request, claim }),
         6 => (cell(), cell()).prop_map(|(black, white)| What::Play(black, white)),
+        3 => (seat(), turn(), 0..4_u8, prop::bool::weighted(0.8))
+            .prop_map(|(seat, turn, request, is_true)| What::Reveal { seat, turn, request, is_true }),
+        4 => Just(What::RevealBoth),
+        2 => (seat(), accept, turn(), 0..4_u8)
+            .prop_map(|(seat, accept, turn, request)| What::Draw { seat, accept, turn, request }),
         2 => any::<prop::sample::Index>().prop_map(What::Repeat),
         1 => seat().prop_map(What::Join),
         1 => (0..20_u8, seat(), 0..2_u8).prop_map(|(rare, seat, request)| match rare {
             0 => What::Resign(seat, request),
+            1 => What::Abort,
             _ => What::Tick,
         }),
     ]
@@ -94,8 +129,10 @@ fn settings() -> impl Strategy<Value = Settings> {
             .prop_map(|(initial_ms, increment_ms)| TimeControl::Bank { initial_ms, increment_ms }),
     ];
     let start_ms = prop_oneof![Just(None), Just(Some(5_000))];
-    (time, start_ms, 1..12_u32).prop_map(|(time, start_ms, turn_limit)| Settings {
+    let seal_mode = select(&[SealMode::ServerSealed, SealMode::CommitReveal { reveal_ms: 4_000 }][..]);
+    (time, seal_mode, start_ms, 1..12_u32).prop_map(|(time, seal_mode, start_ms, turn_limit)| Settings {
         time,
+        seal_mode,
         start_ms,
         turn_limit,
         ..DEFAULT
@@ -152,41 +189,74 @@ fn play(settings: &Settings, steps: &[Step]) -> (Played, Vec<Asked>) {
 }
 
 fn commands(played: &Played, asked: &[Asked], what: &What) -> Vec<Command> {
-    let seal = |seat, cell, turn, request: String, previous| {
-        Command::Seal(SealCommand {
-            seat,
-            turn,
-            sealed: SealedMove::Opening(opening(cell, cell.number())),
-            previous,
-            signature: None,
-            key_id: String::new(),
-            request_id: request_id(&request),
-        })
-    };
-    let open = played.game.resolved + 1;
+    let in_play = played.game.resolved + 1;
+    let relative = |turn: i64| (i64::from(in_play) + turn).max(1) as u32;
     match *what {
         What::Join(seat) => vec![Command::Join { seat }],
         What::Tick => vec![Command::Tick],
+        What::Abort => vec![Command::Abort],
         What::Resign(seat, request) => {
             vec![Command::Resign { seat, request_id: request_id(&format!("resign-{request}")) }]
         }
         What::Play(black, white) => [(Seat::Black, black), (Seat::White, white)]
-            .map(|(seat, cell)| seal(seat, cell, open, format!("play-{open}"), None))
+            .map(|(seat, cell)| seal(played, seat, cell, in_play, format!("play-{in_play}"), None))
             .to_vec(),
         What::Seal { seat, cell, turn, request, claim } => {
-            let turn = (i64::from(open) + turn).max(1) as u32;
             let previous = match claim {
                 Claim::None => None,
                 Claim::True => Some(played.game.hash),
                 Claim::False => Some(digest(0xee)),
             };
-            vec![seal(seat, cell, turn, format!("seal-{request}"), previous)]
+            vec![seal(played, seat, cell, relative(turn), format!("seal-{request}"), previous)]
+        }
+        What::Reveal { seat, turn, request, is_true } => {
+            let opening = sealed(played, seat).filter(|_| is_true).unwrap_or_else(|| opening(FALSE, 0xee));
+            let request_id = request_id(&format!("reveal-{request}"));
+            vec![Command::Reveal(RevealCommand { seat, turn: relative(turn), opening, request_id })]
+        }
+        What::RevealBoth => {
+            let reveal = |seat| {
+                let (turn, request_id) = (in_play, request_id("reveal"));
+                sealed(played, seat).map(|opening| RevealCommand { seat, turn, opening, request_id })
+            };
+            Seat::BOTH.into_iter().filter_map(reveal).map(Command::Reveal).collect()
+        }
+        What::Draw { seat, accept, turn, request } => {
+            let request_id = request_id(&format!("draw-{request}"));
+            vec![Command::Draw(DrawCommand { seat, turn: relative(turn), accept, request_id })]
         }
         What::Repeat(ref index) => {
-            let accepted: Vec<_> = receipts(asked).collect();
+            let accepted: Vec<_> = accepted(asked).collect();
             if accepted.is_empty() { Vec::new() } else { vec![index.get(&accepted).command.clone()] }
         }
     }
+}
+
+/// Sealing a cell, with the salt that belongs to it.
+fn seal(
+    played: &Played,
+    seat: Seat,
+    cell: Cell,
+    turn: u32,
+    request: String,
+    previous: Option<Digest>,
+) -> Command {
+    let sealed = played.sealed_move(seat, turn, opening(cell, cell.number()));
+    let (key_id, request_id) = (String::new(), request_id(&request));
+    Command::Seal(SealCommand { seat, turn, sealed, previous, signature: None, key_id, request_id })
+}
+
+/// What a seat has sealed in the turn in play, found by its commitment.
+fn sealed(played: &Played, seat: Seat) -> Option<Opening> {
+    let open = played.game.turn_in_play()?;
+    let commitment = open.seals[seat].as_ref()?.facts.commitment;
+    let openings = Cell::all().map(|cell| opening(cell, cell.number()));
+    openings.into_iter().find(|opening| played.commitment(seat, open.turn, opening) == commitment)
+}
+
+/// What was asked and not refused.
+fn accepted(asked: &[Asked]) -> impl Iterator<Item = &Asked> {
+    asked.iter().filter(|asked| asked.answer.is_ok())
 }
 
 /// What was asked and answered with a receipt.
@@ -264,7 +334,7 @@ proptest! {
     }
 
     #[test]
-    fn every_seal_repeated_later_has_its_receipt_and_no_other_effect(
+    fn whatever_was_accepted_and_is_repeated_later_has_its_answer_and_no_other_effect(
         (settings, steps) in (settings(), steps()),
         late_ms in 0..100_000_u64,
     ) {
@@ -272,7 +342,7 @@ proptest! {
         let last = asked.last().map_or(played.now(0), |asked| asked.now);
         let late = Now { stamp: last.stamp.plus_ms(late_ms), ..last };
         played.tick(late);
-        for first in receipts(&asked) {
+        for first in accepted(&asked) {
             let (change, answer) = played.apply(&first.command, late);
             prop_assert_eq!(change, None);
             prop_assert_eq!(&answer, &first.answer);
@@ -288,7 +358,7 @@ proptest! {
             let Ok(Answer::Sealed(receipt)) = &sealed.answer else { continue };
             let commitment = match played.turns.get(receipt.turn as usize - 1) {
                 Some(record) => Some(record.facts.commitments[receipt.seat]),
-                None => match (played.game.open_turn(), played.game.finish()) {
+                None => match (played.game.turn_in_play(), played.game.finish()) {
                     (Some(open), _) => open.seals[receipt.seat].as_ref().map(|seal| seal.facts.commitment),
                     (_, Some(finish)) => {
                         finish.unresolved[receipt.seat].as_ref().map(|facts| facts.commitment)
@@ -319,6 +389,29 @@ proptest! {
         prop_assert_eq!(&one.turns, &other.turns);
         prop_assert_eq!(black_first, black_second);
         prop_assert_eq!(white_first, white_second);
+    }
+
+    #[test]
+    fn two_reveals_of_a_turn_at_one_moment_come_to_the_same_in_either_order(
+        (settings, steps) in (settings(), steps()),
+        (black, white) in (cell(), cell()),
+    ) {
+        let (mut played, asked) = play(&settings, &steps);
+        let now = asked.last().map_or(played.now(0), |asked| asked.now);
+        for seal in commands(&played, &asked, &What::Play(black, white)) {
+            let _ = played.apply(&seal, now);
+        }
+        let both = commands(&played, &asked, &What::RevealBoth);
+        let in_order = |reveals: &mut dyn Iterator<Item = &Command>| {
+            let mut played = played.clone();
+            for reveal in reveals {
+                let _ = played.apply(reveal, now);
+            }
+            played
+        };
+        let (one, other) = (in_order(&mut both.iter()), in_order(&mut both.iter().rev()));
+        prop_assert_eq!(&one.game, &other.game);
+        prop_assert_eq!(&one.turns, &other.turns);
     }
 
     #[test]

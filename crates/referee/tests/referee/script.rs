@@ -2,25 +2,28 @@
 //!
 //! Times are milliseconds after the creation of the match. The commands:
 //!
-//! - `join SEAT`, `resign SEAT as REQUEST`, `tick`
-//! - `seal SEAT CELL as REQUEST`, then any of `in TURN` (else the turn that is open), `salt N`,
-//!   `knowing hN | other` (the previous h), `signed N`, `committed` (the commitment alone)
-//! - `play CELL/CELL ...`: turns in which both seats seal at that moment, black first
+//! - `join SEAT`, `resign SEAT as REQUEST`, `abort`, `tick`
+//! - `seal SEAT CELL as REQUEST`, as the match's seal mode wants it; then any of `in TURN` (else the turn
+//!   in play), `salt N`, `knowing hN | other` (the previous h), `signed N`, `committed` (a commitment
+//!   alone, to nothing), `open` (cell and salt)
+//! - `reveal SEAT CELL as REQUEST`, then any of `in TURN`, `salt N`
+//! - `offer SEAT as REQUEST`, `accept SEAT as REQUEST`, `decline SEAT as REQUEST`; then `in TURN` or not
+//! - `play CELL/CELL ...`: turns in which both seats seal, and reveal, at that moment, black first
 //! - `outage MS`: from here on the shard has been out for that much longer
 //!
 //! What comes of it: `done`, `receipt SEAT TURN at TIME` or `refused REASON`; then, if the match
-//! changed, what happened, or `changed` if nothing did that others hear of. A line without an arrow
+//! changed, what happened, `reveals until TIME`, or `changed` if nothing did that others hear of. A line without an arrow
 //! says only that the command is not refused. Every step also keeps the laws of [`crate::law`], and
 //! every match played leaves a transcript that verifies.
 
 use std::collections::BTreeMap;
 
 use referee::{
-    Answer, Change, Command, Event, Match, NewMatch, Now, OpenTurn, Phase, Refusal, RequestId, SealCommand,
-    SealedMove, Settings, Stamp, TurnRecord,
+    Answer, Change, Command, DrawCommand, Event, Match, NewMatch, Now, OpenTurn, Phase, Refusal, RequestId,
+    RevealCommand, SealCommand, SealMode, SealedMove, Settings, Stamp, TurnRecord,
 };
 use rules::{Cell, PerSeat, Seat};
-use sealing::{Commitment, Digest, MatchId, Opening, Party, PlayerSignature, Receipt, Salt};
+use sealing::{Commitment, Digest, MatchId, Opening, Party, PlayerSignature, Receipt, Salt, SealContext};
 
 use crate::{history, law};
 
@@ -98,7 +101,8 @@ impl Played {
         Now { stamp: at(ms), outage_ms: self.outage_ms }
     }
 
-    /// Applies a command as the shell does: keeps the change, and answers a late seal from the history.
+    /// Applies a command as the shell does: keeps the change, and answers from the history what comes
+    /// after its turn.
     pub(crate) fn apply(&mut self, command: &Command, now: Now) -> (Option<Change>, Result<Answer, Refusal>) {
         let transition = self.game.apply(command, now);
         law::keeps(&self.game, command, now, &transition);
@@ -107,7 +111,7 @@ impl Played {
             self.turns.extend(change.turn().cloned());
         }
         let answer = match (transition.answer, command) {
-            (Err(Refusal::TurnClosed { turn }), Command::Seal(seal)) => self.late_seal(turn, seal),
+            (Err(Refusal::TurnClosed { turn }), command) => self.late(turn, command),
             (answer, _) => answer,
         };
         if let (Ok(Answer::Sealed(receipt)), Command::Seal(seal)) = (&answer, command) {
@@ -125,10 +129,32 @@ impl Played {
         change.is_some()
     }
 
-    fn late_seal(&self, turn: u32, seal: &SealCommand) -> Result<Answer, Refusal> {
-        let index = turn as usize - 1;
-        let previous = self.hash_before(turn);
-        self.turns[index].repeat(&self.game, &previous, seal).map(Answer::Sealed)
+    fn late(&self, turn: u32, command: &Command) -> Result<Answer, Refusal> {
+        let record = &self.turns[turn as usize - 1];
+        match command {
+            Command::Seal(seal) => {
+                record.repeat(&self.game, &self.hash_before(turn), seal).map(Answer::Sealed)
+            }
+            Command::Reveal(reveal) => record.repeat_reveal(reveal).map(|()| Answer::Done),
+            Command::Draw(draw) => record.repeat_draw(draw).map(|()| Answer::Done),
+            command => panic!("{command:?} names no turn"),
+        }
+    }
+
+    /// What binds a seat to an opening in a turn whose predecessors have resolved; to nothing in others.
+    pub(crate) fn commitment(&self, seat: Seat, turn: u32, opening: &Opening) -> Commitment {
+        let known = turn <= self.game.resolved + 1;
+        let previous = if known { self.hash_before(turn) } else { digest(0) };
+        let player = &self.game.parties[seat].player;
+        SealContext { match_id: self.game.id, turn, seat, player, previous: &previous }.commit(opening)
+    }
+
+    /// A move as the match's seal mode wants it.
+    pub(crate) fn sealed_move(&self, seat: Seat, turn: u32, opening: Opening) -> SealedMove {
+        match self.game.settings.seal_mode {
+            SealMode::ServerSealed => SealedMove::Opening(opening),
+            SealMode::CommitReveal { .. } => SealedMove::Commitment(self.commitment(seat, turn, &opening)),
+        }
     }
 
     /// The h that turn `turn` stands on.
@@ -154,13 +180,18 @@ impl Played {
                     let turn = self.game.resolved + 1;
                     self.line(&format!("{now_ms} seal black {black} as b{turn}"));
                     came = self.line(&format!("{now_ms} seal white {white} as w{turn}"));
+                    if matches!(self.game.phase, Phase::Revealing(_)) {
+                        self.line(&format!("{now_ms} reveal black {black} as rb{turn}"));
+                        came = self.line(&format!("{now_ms} reveal white {white} as rw{turn}"));
+                    }
                 }
                 came
             }
             _ => {
                 let command = self.command(&words[1..]);
+                let before = self.game.clone();
                 let (change, answer) = self.apply(&command, self.now(now_ms));
-                outcome(change.as_ref(), &answer)
+                outcome(&before, change.as_ref(), &answer)
             }
         }
     }
@@ -172,7 +203,14 @@ impl Played {
             ["resign", seat, "as", request] => {
                 Command::Resign { seat: self::seat(seat), request_id: request_id(request) }
             }
+            ["abort"] => Command::Abort,
             ["tick"] => Command::Tick,
+            ["reveal", seat, cell, "as", request, more @ ..] => {
+                self.reveal(self::seat(seat), cell.parse().expect("a cell"), request, more)
+            }
+            ["offer", seat, "as", request, more @ ..] => self.draw(seat, None, request, more),
+            ["accept", seat, "as", request, more @ ..] => self.draw(seat, Some(true), request, more),
+            ["decline", seat, "as", request, more @ ..] => self.draw(seat, Some(false), request, more),
             ["seal", seat, cell, "as", request, more @ ..] => {
                 self.seal(self::seat(seat), cell.parse().expect("a cell"), request, more)
             }
@@ -181,29 +219,22 @@ impl Played {
     }
 
     fn seal(&self, seat: Seat, cell: Cell, request: &str, more: &[&str]) -> Command {
-        let mut seal = SealCommand {
-            seat,
-            turn: self.game.resolved + 1,
-            sealed: SealedMove::Opening(opening(cell, 1)),
-            previous: None,
-            signature: None,
-            key_id: "key-1".to_owned(),
-            request_id: request_id(request),
-        };
+        let (mut turn, mut salt, mut previous, mut signature) = (self.game.resolved + 1, 1, None, None);
+        let (mut is_committed, mut is_open) = (false, false);
         let mut words = more.iter();
         while let Some(word) = words.next() {
-            if *word == "committed" {
-                seal.sealed = SealedMove::Commitment(Commitment::from_bytes([cell.number(); 32]));
-                continue;
-            }
-            let value = words.next().expect("a value");
-            let byte = || value.parse::<u8>().expect("a number");
+            let mut value = || words.next().expect("a value");
             match *word {
-                "in" => seal.turn = value.parse().expect("a turn"),
-                "salt" => seal.sealed = SealedMove::Opening(opening(cell, byte())),
-                "signed" => seal.signature = Some(PlayerSignature::from_bytes([byte(); 64])),
+                "committed" => is_committed = true,
+                "open" => is_open = true,
+                "in" => turn = value().parse().expect("a turn"),
+                "salt" => salt = value().parse().expect("a number"),
+                "signed" => {
+                    let byte = value().parse().expect("a number");
+                    signature = Some(PlayerSignature::from_bytes([byte; 64]));
+                }
                 "knowing" => {
-                    seal.previous = Some(match value.strip_prefix('h') {
+                    previous = Some(match value().strip_prefix('h') {
                         Some(turn) => self.hash_before(turn.parse::<u32>().expect("a turn") + 1),
                         None => digest(0xee),
                     });
@@ -211,7 +242,35 @@ impl Played {
                 _ => panic!("no such word: {word}"),
             }
         }
-        Command::Seal(seal)
+        let sealed = match (is_committed, is_open) {
+            (true, _) => SealedMove::Commitment(Commitment::from_bytes([cell.number(); 32])),
+            (false, true) => SealedMove::Opening(opening(cell, salt)),
+            (false, false) => self.sealed_move(seat, turn, opening(cell, salt)),
+        };
+        let (key_id, request_id) = ("key-1".to_owned(), request_id(request));
+        Command::Seal(SealCommand { seat, turn, sealed, previous, signature, key_id, request_id })
+    }
+
+    fn reveal(&self, seat: Seat, cell: Cell, request: &str, more: &[&str]) -> Command {
+        let (mut turn, mut salt) = (self.game.resolved + 1, 1);
+        for pair in more.chunks(2) {
+            match pair {
+                ["in", value] => turn = value.parse().expect("a turn"),
+                ["salt", value] => salt = value.parse().expect("a number"),
+                _ => panic!("no such words: {pair:?}"),
+            }
+        }
+        let request_id = request_id(request);
+        Command::Reveal(RevealCommand { seat, turn, opening: opening(cell, salt), request_id })
+    }
+
+    fn draw(&self, seat: &str, accept: Option<bool>, request: &str, more: &[&str]) -> Command {
+        let turn = match more {
+            [] => self.game.resolved + 1,
+            ["in", turn] => turn.parse().expect("a turn"),
+            _ => panic!("no such words: {more:?}"),
+        };
+        Command::Draw(DrawCommand { seat: self::seat(seat), turn, accept, request_id: request_id(request) })
     }
 }
 
@@ -223,7 +282,7 @@ pub(crate) fn request_id(text: &str) -> RequestId {
     RequestId::new(text).expect("a request id")
 }
 
-fn outcome(change: Option<&Change>, answer: &Result<Answer, Refusal>) -> String {
+fn outcome(before: &Match, change: Option<&Change>, answer: &Result<Answer, Refusal>) -> String {
     let mut parts = vec![match answer {
         Ok(Answer::Done) => "done".to_owned(),
         Ok(Answer::Sealed(receipt)) => {
@@ -233,8 +292,12 @@ fn outcome(change: Option<&Change>, answer: &Result<Answer, Refusal>) -> String 
     }];
     if let Some(change) = change {
         parts.extend(change.events.iter().map(|event| happened(event, &change.next)));
-        if change.events.is_empty() {
-            parts.push("changed".to_owned());
+        match (&before.phase, &change.next.phase) {
+            (Phase::Open(_), Phase::Revealing(revealing)) => {
+                parts.push(format!("reveals until {}", since_creation(revealing.reveal_by.as_ms())));
+            }
+            _ if change.events.is_empty() => parts.push("changed".to_owned()),
+            _ => {}
         }
     }
     parts.join("; ")

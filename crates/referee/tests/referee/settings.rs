@@ -19,6 +19,10 @@ pub(crate) const DEFAULT: Settings = Settings {
     bot: None,
 };
 
+/// The same by commit and reveal, with 10 s to reveal.
+pub(crate) const REVEALED: Settings =
+    Settings { seal_mode: SealMode::CommitReveal { reveal_ms: 10_000 }, ..DEFAULT };
+
 #[track_caller]
 fn check_field(settings: Settings, field: Option<&str>) {
     assert_eq!(settings.validate().as_ref().map_err(SettingsError::field).err(), field, "{settings:?}");
@@ -37,6 +41,7 @@ fn every_range_is_inclusive_and_nothing_beyond_it_is_taken() {
         time: TimeControl::Bank { initial_ms, increment_ms },
         ..DEFAULT
     };
+    let reveal = |reveal_ms| Settings { seal_mode: SealMode::CommitReveal { reveal_ms }, ..DEFAULT };
     let day_ms = 86_400_000;
     for (settings, field) in [
         (turn(999), Some("turn_time")),
@@ -48,6 +53,10 @@ fn every_range_is_inclusive_and_nothing_beyond_it_is_taken() {
         (bank(14 * day_ms, day_ms), None),
         (bank(14 * day_ms + 1, 0), Some("bank.initial")),
         (bank(60_000, day_ms + 1), Some("bank.increment")),
+        (reveal(999), Some("reveal_time")),
+        (reveal(1_000), None),
+        (reveal(day_ms), None),
+        (reveal(day_ms + 1), Some("reveal_time")),
         (Settings { start_ms: Some(4_999), ..DEFAULT }, Some("start_time")),
         (Settings { start_ms: Some(5_000), ..DEFAULT }, None),
         (Settings { start_ms: Some(day_ms), ..DEFAULT }, None),
@@ -75,6 +84,8 @@ fn what_cannot_be_had_yet_is_refused_by_name() {
     }
     check_field(Settings { seal_status: SealStatus::Hidden, ..DEFAULT }, None);
     check_field(Settings { spectators: Spectators::Live, ..DEFAULT }, None);
+    check_field(Settings { seal_status: SealStatus::Hidden, ..REVEALED }, None);
+    check_field(Settings { time: bank, ..REVEALED }, None);
 }
 
 #[test]
