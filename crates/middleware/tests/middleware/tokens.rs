@@ -243,3 +243,20 @@ fn an_issuer_does_not_show_its_key() {
         assert!(!shown.contains(form), "{shown}");
     }
 }
+
+#[test]
+fn a_token_that_is_remembered_is_judged_by_the_time_like_any_other() {
+    let verifier = issuer().verifier();
+    let new = NewToken { ttl_ms: Some(60_000), ..NewToken::for_player("players/p1") };
+    let (token, expires_ms) = issuer().mint(&new, NOW_MS).unwrap();
+    for _ in 0..2 {
+        assert_eq!(verifier.verify(&token, NOW_MS).unwrap().player, "players/p1");
+        assert_eq!(verifier.verify(&token, NOW_MS - 120_000), Err(TokenError::NotYetValid));
+        assert_eq!(verifier.verify(&token, expires_ms + 5_000), Err(TokenError::Expired));
+    }
+    let mut forged = token.into_bytes();
+    let last = forged.len() - 2;
+    forged[last] ^= 1;
+    let forged = String::from_utf8(forged).unwrap();
+    assert!(verifier.verify(&forged, NOW_MS).is_err(), "one that is nearly remembered is checked");
+}
