@@ -10,6 +10,7 @@
 //! - Nothing derived from a commit is seen before the commit is as durable as the store promises.
 
 mod clock;
+pub mod codec;
 mod invite;
 mod match_store;
 mod player;

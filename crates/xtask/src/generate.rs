@@ -1,4 +1,5 @@
-//! `cargo xtask generate`: the public API's Rust code and descriptors, from `proto/` into `crates/wire`.
+//! `cargo xtask generate`: the Rust code of `proto/`: the API's, with its descriptors, into `crates/wire`,
+//! and that of stored records into `crates/store`.
 //!
 //! What comes out is committed, so that nobody needs a compiler for protos to build, and a change of the
 //! API shows in review. `cargo xtask test` generates again and refuses a difference.
@@ -11,7 +12,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 
 const PROTO_DIR: &str = "proto";
-const GENERATED_DIR: &str = "crates/wire/src/generated";
+
+/// A folder of generated code, and what writes all of it.
+struct Generated {
+    dir: &'static str,
+    write: fn(&Path) -> anyhow::Result<()>,
+}
+
+const GENERATED: [Generated; 2] = [
+    Generated { dir: "crates/wire/src/generated", write: generate_api },
+    Generated { dir: "crates/store/src/generated", write: generate_storage },
+];
 
 /// The services that players and back ends reach; their imports come along.
 const PUBLIC_PROTOS: &[&str] = &[
@@ -26,6 +37,16 @@ const PUBLIC_PROTOS: &[&str] = &[
 /// listener's reflection.
 const ADMIN_PROTOS: &[&str] = &["whattheshell/admin/v1/admin_service.proto"];
 
+/// The records that stores keep. They import nothing of the API, and no descriptor set tells of them.
+const STORAGE_PROTOS: &[&str] = &[
+    "whattheshell/storage/v1/invite.proto",
+    "whattheshell/storage/v1/match.proto",
+    "whattheshell/storage/v1/player.proto",
+    "whattheshell/storage/v1/request.proto",
+    "whattheshell/storage/v1/shard.proto",
+    "whattheshell/storage/v1/turn.proto",
+];
+
 /// Messages with a field of their own that must not show: a cell or a salt before its turn resolves, a
 /// token, a join secret. prost derives no `Debug` for them; `wire`'s `redacted` has one that is silent.
 /// Messages that contain one of these show it through that `Debug`, so they need no entry.
@@ -38,37 +59,53 @@ const REDACTED: &[&str] = &[
     ".whattheshell.v1.OwnSeal",
 ];
 
-/// Generates into `crates/wire`, or, with `check`, only compares with what is there.
+/// Generates everything, or, with `check`, only compares with what is there.
 ///
 /// # Errors
 /// A proto does not compile, a file cannot be written, or, with `check`, what is committed is not what the
 /// protos say.
 pub(crate) fn run(check: bool) -> anyhow::Result<()> {
-    let target = Path::new(GENERATED_DIR);
-    if !check {
-        fs::create_dir_all(target)?;
-        return generate(target);
+    for generated in &GENERATED {
+        let target = Path::new(generated.dir);
+        if check {
+            compare(generated, target)?;
+        } else {
+            fs::create_dir_all(target)?;
+            (generated.write)(target)?;
+        }
     }
+    Ok(())
+}
+
+fn compare(generated: &Generated, target: &Path) -> anyhow::Result<()> {
     let fresh = Path::new("target").join(format!("generate-check-{}", std::process::id()));
     fs::create_dir_all(&fresh)?;
-    let differing = generate(&fresh).and_then(|()| differences(target, &fresh));
+    let differing = (generated.write)(&fresh).and_then(|()| differences(target, &fresh));
     fs::remove_dir_all(&fresh).with_context(|| format!("cannot remove {}", fresh.display()))?;
     let differing = differing?;
     if !differing.is_empty() {
         let names: Vec<_> = differing.iter().map(|name| name.to_string_lossy()).collect();
         bail!(
-            "{} in {GENERATED_DIR} {} not what {PROTO_DIR}/ says; run `cargo xtask generate` and commit the result",
+            "{} in {} {} not what {PROTO_DIR}/ says; run `cargo xtask generate` and commit the result",
             names.join(", "),
+            generated.dir,
             if names.len() == 1 { "is" } else { "are" },
         );
     }
     Ok(())
 }
 
-fn generate(out: &Path) -> anyhow::Result<()> {
+fn generate_api(out: &Path) -> anyhow::Result<()> {
     fs::write(out.join("whattheshell.bin"), descriptors(PUBLIC_PROTOS)?)?;
     fs::write(out.join("whattheshell.admin.bin"), descriptors(ADMIN_PROTOS)?)?;
-    let protos = PUBLIC_PROTOS.iter().chain(ADMIN_PROTOS);
+    compile(out, PUBLIC_PROTOS.iter().chain(ADMIN_PROTOS))
+}
+
+fn generate_storage(out: &Path) -> anyhow::Result<()> {
+    compile(out, STORAGE_PROTOS)
+}
+
+fn compile<'a>(out: &Path, protos: impl IntoIterator<Item = &'a &'a str>) -> anyhow::Result<()> {
     // With imports: prost looks up the messages that others refer to.
     let sources = compiler(protos)?.include_imports(true).include_source_info(true).file_descriptor_set();
     tonic_prost_build::configure()

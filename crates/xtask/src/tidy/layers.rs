@@ -35,7 +35,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer {
         package: "sealing",
         own: Own::Only(&["rules"]),
-        outside: Outside::Only(&["aes-gcm", "ed25519-dalek", "sha2", "subtle", "zeroize"]),
+        outside: Outside::Only(&["aes-gcm", "ed25519-dalek", "hkdf", "sha2", "subtle", "zeroize"]),
     },
     // The match as a state machine is pure and synchronous.
     Layer {

@@ -1,0 +1,13 @@
+//! What the store's records promise.
+
+// A helper that cannot go on fails its test.
+#![allow(clippy::unwrap_used)]
+
+mod store {
+    mod golden;
+    mod hostile;
+    mod played;
+    mod rotation;
+    mod round_trip;
+    mod secrecy;
+}
