@@ -8,6 +8,7 @@ use crate::draw;
 use crate::ending::Verdict;
 use crate::game::{Match, Phase, Revealing};
 use crate::record::TurnRecord;
+use crate::settings::SealMode;
 use crate::time::{Now, Stamp};
 
 /// What happened to a match, for whoever listens.
@@ -115,6 +116,9 @@ impl Match {
             }
             (Phase::Open(open) | Phase::Revealing(Revealing { open, .. }), Command::Draw(draw)) => {
                 self.draw(open, draw, now)
+            }
+            (Phase::Open(_), Command::Reveal(_)) if self.settings.seal_mode == SealMode::ServerSealed => {
+                refused(Refusal::SealModeMismatch)
             }
             (Phase::Open(open), Command::Reveal(reveal)) => refused(no_reveal(open.turn, reveal.turn)),
             (Phase::Revealing(revealing), Command::Reveal(reveal)) => self.reveal(revealing, reveal, now),

@@ -61,7 +61,7 @@ impl Caller {
         }
         // Whether a match exists is not for everyone to know.
         self.viewer(&player, game)?;
-        Err(ApiError::new(ErrorReason::NotAParticipant))
+        Err(ApiError::new(ErrorReason::NotAParticipant).with_metadata("resource", &match_name(game.id)))
     }
 
     /// What the caller may see of a match; NOT_FOUND if nothing.

@@ -65,9 +65,9 @@ impl Commands<'_> {
                 let seal = command(&driven.game)?;
                 let (played, previous) = self.past(&driven.game, turn).await?;
                 let repeated = played.record.repeat(&driven.game, &previous, &seal);
-                repeated.map_err(|refusal| errors::refusal(refusal, id))
+                repeated.map_err(|refusal| errors::refusal_in_turn(refusal, &driven.game, turn))
             }
-            Err(refusal) => Err(errors::refusal(refusal, id)),
+            Err(refusal) => Err(errors::refusal_in_turn(refusal, &driven.game, turn)),
         }
     }
 
@@ -90,9 +90,11 @@ impl Commands<'_> {
             Err(Refusal::TurnClosed { .. }) => {
                 let reveal = command(&driven.game)?;
                 let (played, _) = self.past(&driven.game, turn).await?;
-                played.record.repeat_reveal(&reveal).map_err(|refusal| errors::refusal(refusal, id))
+                let repeated = played.record.repeat_reveal(&reveal);
+                repeated.map_err(|refusal| errors::refusal_in_turn(refusal, &driven.game, turn))
             }
-            answer => answer.map(|_| ()).map_err(|refusal| errors::refusal(refusal, id)),
+            Err(refusal) => Err(errors::refusal_in_turn(refusal, &driven.game, turn)),
+            Ok(_) => Ok(()),
         }
     }
 
@@ -160,14 +162,17 @@ impl Commands<'_> {
             Ok(DrawCommand { seat: own, turn, accept: draft.accept, request_id: request_id.clone() })
         };
         let driven = drive(self.store(), id, |game| command(game).map(Command::Draw)).await?;
-        if let Err(Refusal::TurnClosed { .. }) = driven.answer {
-            let (played, _) = self.past(&driven.game, turn).await?;
-            let repeated = played.record.repeat_draw(&command(&driven.game)?);
-            repeated.map_err(|refusal| errors::refusal(refusal, id))?;
-            let viewer = caller.viewer(draft.player, &driven.game)?;
-            return Ok(view::game(&driven.game, driven.now, viewer));
+        match driven.answer {
+            Err(Refusal::TurnClosed { .. }) => {
+                let (played, _) = self.past(&driven.game, turn).await?;
+                let repeated = played.record.repeat_draw(&command(&driven.game)?);
+                repeated.map_err(|refusal| errors::refusal_in_turn(refusal, &driven.game, turn))?;
+            }
+            Err(refusal) => return Err(errors::refusal_in_turn(refusal, &driven.game, turn)),
+            Ok(_) => {}
         }
-        done(caller, draft.player, &driven)
+        let viewer = caller.viewer(draft.player, &driven.game)?;
+        Ok(view::game(&driven.game, driven.now, viewer))
     }
 
     /// A resolved turn, and the h of the turn before it.

@@ -7,7 +7,7 @@ use sealing::MatchId;
 use store::{Commit, CommitOutcome, Store};
 use wire::ApiError;
 
-use crate::convert::errors;
+use crate::convert::{errors, match_name};
 
 /// How often a command is judged again. Two seats, their retries and a tick can make each other lose a
 /// few times; whoever loses this often meets a fault, not contention.
@@ -33,7 +33,8 @@ pub(crate) async fn drive(
     id: MatchId,
     mut command: impl FnMut(&Match) -> Result<Command, ApiError> + Send,
 ) -> Result<Driven, ApiError> {
-    let mut loaded = store.load(id).await.map_err(errors::store)?;
+    let refused = |error| errors::store_on(&match_name(id), error);
+    let mut loaded = store.load(id).await.map_err(refused)?;
     for _ in 0..TRIES_MAX {
         let (game, now) = (Arc::clone(&loaded.stored.head), loaded.now);
         let transition = game.apply(&command(&game)?, now);
@@ -42,7 +43,7 @@ pub(crate) async fn drive(
         };
         let expected = loaded.stored.version;
         let commit = Commit { expected, nonce: rand::random(), judged: now, change };
-        match store.commit(commit).await.map_err(errors::store)? {
+        match store.commit(commit).await.map_err(refused)? {
             CommitOutcome::Committed(stored) => {
                 return Ok(Driven { game: stored.head, now, answer: transition.answer });
             }

@@ -181,7 +181,8 @@ impl Invites {
         request: &v1::CreateInviteRequest,
     ) -> Result<(), ApiError> {
         let id = request::match_id("rematch_of", &request.rematch_of)?;
-        let before = self.node.store.load(id).await.map_err(errors::store)?.stored.head;
+        let refused = |error| errors::store_on(&request.rematch_of, error);
+        let before = self.node.store.load(id).await.map_err(refused)?.stored.head;
         let seat = caller.seat(&draft.inviter, &before)?;
         if before.finish().is_none() {
             let what = "the match is not finished yet";
@@ -203,7 +204,7 @@ impl Invites {
 
     async fn load(&self, name: &str) -> Result<(Invite, Stamp), ApiError> {
         let id = request::invite_id("name", name)?;
-        self.node.store.invite(id).await.map_err(errors::store)
+        self.node.store.invite(id).await.map_err(|error| errors::store_on(name, error))
     }
 
     /// Ends an open invite. The same player's same request finds it ended by itself.

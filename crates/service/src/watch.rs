@@ -19,7 +19,7 @@ use wire::v1::{self, ErrorReason};
 use crate::access::Caller;
 use crate::convert::time::{duration, timestamp};
 use crate::convert::view::{self, Viewer};
-use crate::convert::{errors, match_name, request, turn};
+use crate::convert::{errors, request, turn};
 use crate::history::History;
 use crate::node::Node;
 
@@ -34,8 +34,9 @@ pub(crate) async fn open(
     let id = request::match_id("name", &request.name)?;
     let claimed = request::digest("after_hash", &request.after_hash)?;
     // Hints first, then the head: a change between the two is hinted at.
-    let hints = node.store.watch(id).await.map_err(errors::store)?;
-    let loaded = node.store.load(id).await.map_err(errors::store)?;
+    let refused = |error| errors::store_on(&request.name, error);
+    let hints = node.store.watch(id).await.map_err(refused)?;
+    let loaded = node.store.load(id).await.map_err(refused)?;
     let viewer = caller.viewer(&request.player, &loaded.stored.head)?;
     let after = request.after_turn.unwrap_or(loaded.stored.head.resolved);
     check_claim(&loaded, after)?;
@@ -88,12 +89,7 @@ fn message(update: Update) -> v1::WatchMatchResponse {
 /// A client can only resume from a turn that is there: who knows a later one has seen another history.
 fn check_claim(loaded: &Loaded, after: u32) -> Result<(), ApiError> {
     let head = &loaded.stored.head;
-    if after <= head.resolved { Ok(()) } else { Err(regressed(head.id)) }
-}
-
-fn regressed(id: MatchId) -> ApiError {
-    let what = "the server's history does not go through the turn that the client knows";
-    ApiError::precondition(ErrorReason::HistoryRegressed, &match_name(id)).with_message(what)
+    if after <= head.resolved { Ok(()) } else { Err(errors::regressed(head)) }
 }
 
 /// The match after turn `after`, if the client has seen the same one.
@@ -114,7 +110,7 @@ async fn snapshot(
         (played.position, played.record.hash)
     };
     if claimed.is_some_and(|claimed| claimed != hash) {
-        return Err(regressed(head.id));
+        return Err(errors::regressed(head));
     }
     let position = turn::position(&position);
     Ok(view::snapshot(head, after, position, hash.as_bytes().to_vec(), loaded.now.stamp))

@@ -1,6 +1,6 @@
 //! What goes wrong inside, as the error table says it.
 
-use referee::Refusal;
+use referee::{Match, Refusal};
 use sealing::MatchId;
 use store::StoreError;
 use tracing::error;
@@ -18,9 +18,33 @@ pub(crate) fn store(error: StoreError) -> ApiError {
     }
 }
 
+/// A store that could not answer about this resource. One that is not there is refused like one that is
+/// not the caller's to see.
+pub(crate) fn store_on(resource: &str, error: StoreError) -> ApiError {
+    match error {
+        StoreError::NotFound => ApiError::not_found(resource),
+        StoreError::Unavailable(_) | StoreError::Full { .. } => store(error),
+    }
+}
+
 /// Somebody else was faster every time.
 pub(crate) fn contended() -> ApiError {
     ApiError::new(ErrorReason::Contended)
+}
+
+/// A command for a turn that the referee refused.
+pub(crate) fn refusal_in_turn(refused: Refusal, game: &Match, turn: u32) -> ApiError {
+    match refused {
+        Refusal::HistoryRegressed => regressed(game),
+        refused => refusal(refused, game.id).with_metadata("turn", &turn.to_string()),
+    }
+}
+
+/// The caller knows another history of the match than the store has.
+pub(crate) fn regressed(game: &Match) -> ApiError {
+    ApiError::new(ErrorReason::HistoryRegressed)
+        .with_metadata("resource", &match_name(game.id))
+        .with_metadata("turn", &game.resolved.to_string())
 }
 
 /// A command that the referee refused.
