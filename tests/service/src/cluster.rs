@@ -173,6 +173,17 @@ impl Cluster {
         }
     }
 
+    /// Moves time on until the nodes have done all that the last change of the match causes elsewhere: its
+    /// place in the players' lists.
+    pub async fn settled(&self, name: &str) {
+        let settling = async {
+            while !self.stored(name, |_| true).await.follow_ups.is_empty() {
+                self.advance_ms(100).await;
+            }
+        };
+        soon("the follow-ups of the match", settling).await;
+    }
+
     /// The match as every node tells it to a back end: all must agree.
     ///
     /// # Errors

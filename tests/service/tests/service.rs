@@ -6,13 +6,22 @@ mod service {
     mod every_rpc;
     mod marked;
 
+    mod browsers;
     mod clocks;
+    mod descriptors;
     mod indistinguishable;
+    mod invites;
     mod late_seals;
+    mod lists;
+    mod policy;
+    mod refusals;
+    mod requests;
     mod resume;
     mod sealed_move;
     mod seats;
     mod secrecy;
+    mod server_info;
+    mod shutdown;
     mod simultaneous;
     mod straddled_deadline;
     mod turn_limit;

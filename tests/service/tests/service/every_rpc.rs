@@ -76,7 +76,8 @@ fn request(rpc: &Rpc, subject: &Subject) -> Vec<u8> {
         ("MatchService", "JoinMatch") => v1::JoinMatchRequest { name, player, request_id }.encode_to_vec(),
         ("MatchService", "SealMove") => later_seal(name, player, turn + 1).encode_to_vec(),
         ("MatchService", "RevealMove") => {
-            v1::RevealMoveRequest { name, player, request_id, turn, open: None }.encode_to_vec()
+            let open = Some(v1::OpenMove { cell: 1, salt: vec![9; 32] });
+            v1::RevealMoveRequest { name, player, request_id, turn, open }.encode_to_vec()
         }
         ("MatchService", "WatchMatch") => {
             v1::WatchMatchRequest { name, player, after_turn: Some(0), ..Default::default() }.encode_to_vec()
@@ -86,7 +87,7 @@ fn request(rpc: &Rpc, subject: &Subject) -> Vec<u8> {
             v1::ResignRequest { name, player, request_id: String::new() }.encode_to_vec()
         }
         ("MatchService", "OfferDraw") => {
-            v1::OfferDrawRequest { name, player, request_id, turn }.encode_to_vec()
+            v1::OfferDrawRequest { name, player, request_id, turn: turn + 1 }.encode_to_vec()
         }
         ("MatchService", "AnswerDraw") => {
             v1::AnswerDrawRequest { name, player, request_id, turn, seat: 1, accept: true }.encode_to_vec()

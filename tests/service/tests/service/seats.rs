@@ -66,18 +66,35 @@ async fn without_spectators_a_match_is_not_there_for_others() {
     let cluster = Cluster::of_one().await;
     let duel = duel_with_seal(&cluster, Spectators::None).await;
     let eve = cluster.player(0, "eve").await;
-    let absent = get_for(&eve, &Duel { name: absent_match(), ..duel.clone() }, "").await.unwrap_err();
-    let hidden = [
-        get_for(&eve, &duel, "").await.unwrap_err(),
-        watch_for(&eve, &duel, "").await.unwrap_err(),
-        eve.transcript(&duel.name).await.unwrap_err(),
-        eve.matches().seal_move(duel.seal_request(Seat::White, 1, 1)).await.unwrap_err(),
-        get_for(&cluster.backend(0).await, &duel, "players/eve").await.unwrap_err(),
-    ];
-    for refused in hidden {
-        assert_eq!(reason(&refused), ErrorReason::NotFound);
-        assert_eq!(refused.message(), absent.message(), "it tells no more than of a match that never was");
+    let absent = Duel { name: absent_match(), ..duel.clone() };
+    for (hidden, absent) in
+        refusals(&cluster, &eve, &duel).await.iter().zip(refusals(&cluster, &eve, &absent).await)
+    {
+        assert_eq!(reason(hidden), ErrorReason::NotFound);
+        // It tells no more than of a match that never was.
+        assert_eq!(ApiError::from_status(hidden).unwrap().metadata("resource"), Some(duel.name.as_str()));
+        let expected = String::from_utf8_lossy(absent.details()).replace(&absent_match(), &duel.name);
+        assert_eq!(String::from_utf8_lossy(hidden.details()), expected);
+        assert_eq!(hidden.message(), absent.message());
     }
+}
+
+/// What somebody without a seat is told of a match, call by call.
+async fn refusals(cluster: &Cluster, eve: &Caller, duel: &Duel) -> Vec<Status> {
+    let seal = duel.seal_request(Seat::White, 1, 1);
+    let invite = v1::CreateInviteRequest {
+        request_id: format!("again-{}", &duel.name[8..]),
+        rematch_of: duel.name.clone(),
+        ..Default::default()
+    };
+    vec![
+        get_for(eve, duel, "").await.unwrap_err(),
+        watch_for(eve, duel, "").await.unwrap_err(),
+        eve.transcript(&duel.name).await.unwrap_err(),
+        eve.matches().seal_move(seal).await.unwrap_err(),
+        eve.matchmaking().create_invite(invite).await.unwrap_err(),
+        get_for(&cluster.backend(0).await, duel, "players/eve").await.unwrap_err(),
+    ]
 }
 
 fn absent_match() -> String {
