@@ -9,6 +9,7 @@ mod service {
     mod browsers;
     mod clocks;
     mod descriptors;
+    mod draws;
     mod indistinguishable;
     mod invites;
     mod late_seals;
@@ -17,6 +18,7 @@ mod service {
     mod refusals;
     mod requests;
     mod resume;
+    mod reveals;
     mod sealed_move;
     mod seats;
     mod secrecy;

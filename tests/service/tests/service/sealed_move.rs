@@ -56,7 +56,8 @@ fn assert_status_tells_nothing(call: &str, status: &Status) {
     }
 }
 
-async fn ask_everything(cluster: &Cluster, duel: &Duel) {
+/// Everybody but the sealer calls every RPC; what was sealed is nowhere.
+pub(crate) async fn ask_everything(cluster: &Cluster, duel: &Duel) {
     for (who, caller, player) in everybody_else(cluster, duel).await {
         let invite = format!("invites/{}", duel.name.trim_start_matches("matches/"));
         let subject = Subject { game: duel.name.clone(), invite, player, turn: 1 };

@@ -6,7 +6,7 @@ use service_tests::{Cluster, Duel, Fault, Log, Operation, Tap, Watching, cell};
 use wire::v1::watch_match_response::Update;
 use wire::v1::{self, SealStatus, Spectators};
 
-use super::marked;
+use super::{marked, reveals};
 
 /// Black's marked move in turn 1.
 fn marked_seal(duel: &Duel) -> v1::SealMoveRequest {
@@ -25,12 +25,17 @@ struct Onlookers {
 impl Onlookers {
     /// A match with turn 1 open, and everybody but black behind a tap, with a stream each.
     async fn gather(seal_status: SealStatus) -> Self {
-        let cluster = Cluster::of_one().await;
-        let settings = v1::MatchSettings {
+        Self::at(v1::MatchSettings {
             spectators: Spectators::Live.into(),
             seal_status: seal_status.into(),
             ..Default::default()
-        };
+        })
+        .await
+    }
+
+    /// The same in a match with these settings.
+    async fn at(settings: v1::MatchSettings) -> Self {
+        let cluster = Cluster::of_one().await;
         let mut duel = cluster.duel(settings).await;
         let mut spectator = cluster.player(0, "spectator").await;
         let mut backend = cluster.backend(0).await;
@@ -120,6 +125,22 @@ async fn a_faulty_store_and_a_panic_keep_the_secret() {
     onlookers.duel.send_seal(Seat::Black, seal).await.expect("the retry finds its seal");
     onlookers.settle().await;
     onlookers.assert_nothing_leaked(&log);
+}
+
+#[tokio::test]
+async fn a_first_reveal_stays_secret_until_the_second() {
+    let log = Log::capture();
+    let mut onlookers = Onlookers::at(reveals::settings()).await;
+    let white = v1::OpenMove { cell: cell("A1"), salt: vec![1; 32] };
+    reveals::commit(&onlookers.duel, Seat::Black, &marked::open()).await;
+    reveals::reveal(&onlookers.duel, Seat::Black, &marked::open()).await.expect_err("it is too early");
+    reveals::commit(&onlookers.duel, Seat::White, &white).await;
+    reveals::reveal(&onlookers.duel, Seat::Black, &marked::open()).await.unwrap();
+    onlookers.settle().await;
+    onlookers.assert_nothing_leaked(&log);
+    reveals::reveal(&onlookers.duel, Seat::White, &white).await.unwrap();
+    onlookers.streams[0].turn().await;
+    assert_eq!(marked::salt_in(&onlookers.taps[0].1.received()), Some("raw"));
 }
 
 #[tokio::test]
