@@ -129,6 +129,19 @@ fn optional<T>(
     if bytes.is_empty() { Ok(None) } else { read(bytes).map(Some).ok_or(Claim::Field(field)) }
 }
 
+/// A move in the open.
+pub(crate) fn open_move(opening: &Opening) -> v1::OpenMove {
+    v1::OpenMove { cell: u32::from(opening.cell.number()), salt: opening.salt.as_bytes().to_vec() }
+}
+
+/// One seat's side of a status.
+pub(crate) fn seat_status(status: &v1::MatchStatus, seat: Seat) -> Option<&v1::SeatStatus> {
+    match seat {
+        Seat::Black => status.black.as_ref(),
+        Seat::White => status.white.as_ref(),
+    }
+}
+
 /// The cell of a number on the wire: 1 is A1.
 pub(crate) fn cell(number: u32) -> Option<Cell> {
     u8::try_from(number).ok().and_then(Cell::from_number)

@@ -43,9 +43,15 @@ pub enum Error {
     /// A text is not a player token or an API key that can be sent.
     #[error("not a credential: {0}")]
     Credential(&'static str),
-    /// The match is played by commit and reveal, which this client cannot: nothing was sent.
-    #[error("the match is played by commit and reveal, which this client does not support")]
-    CommitReveal,
+    /// Moves are sealed in a way that only a newer client knows: nothing was sent.
+    #[error("moves of this match are sealed in a way that this client does not know")]
+    SealMode,
+    /// A text is not the opening of a move of this match and this player.
+    #[error("not an opening of this match: {0}")]
+    Opening(&'static str),
+    /// There is no move of this turn that could be revealed from here: nothing was sent.
+    #[error("no move was sealed here that can be revealed now")]
+    NothingToReveal,
     /// The operating system gives no randomness, so there is no salt to seal with.
     #[error("the operating system gives no randomness")]
     Randomness,
@@ -163,6 +169,8 @@ pub enum Claim {
     Events,
     /// What the client sealed, and has a receipt for, is what is published.
     OwnSeal,
+    /// The opponent had committed himself before a move was revealed, and to what is published.
+    OpponentSeal,
     /// Result and reason are ones that this client knows.
     KnownEnding,
 }
@@ -204,6 +212,9 @@ impl fmt::Display for Violation {
             Claim::Position => f.write_str("the board is not the one that the rules lead to"),
             Claim::Events => f.write_str("what happened is not what the rules say"),
             Claim::OwnSeal => f.write_str("this is not the move that was sealed here"),
+            Claim::OpponentSeal => {
+                f.write_str("this is not the move that was committed to before the reveal")
+            }
             Claim::KnownEnding => f.write_str("the result or its reason is unknown to this client"),
         }
     }

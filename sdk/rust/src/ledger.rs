@@ -25,6 +25,8 @@ pub(crate) struct Head {
 #[derive(Clone)]
 pub(crate) struct Sealed {
     pub(crate) request_id: String,
+    /// The request by which it is revealed, where it has to be.
+    pub(crate) reveal_request_id: String,
     pub(crate) opening: Opening,
     pub(crate) commitment: Commitment,
     pub(crate) previous: Digest,
@@ -40,16 +42,22 @@ struct Entries {
     seat: Option<Seat>,
     head: Option<Head>,
     sealed: BTreeMap<u32, Vec<Sealed>>,
+    /// What the opponent had committed himself to before a move was revealed here.
+    opponent: BTreeMap<u32, Commitment>,
 }
 
 impl Ledger {
     pub(crate) fn new(seat: Option<Seat>, head: Head) -> Self {
-        Self(Arc::new(Mutex::new(Entries { seat, head: Some(head), sealed: BTreeMap::new() })))
+        Self(Arc::new(Mutex::new(Entries { seat, head: Some(head), ..Entries::default() })))
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
         // Every change below is complete when its lock is released, also by a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn seat(&self) -> Option<Seat> {
+        self.entries().seat
     }
 
     pub(crate) fn head(&self) -> Option<Head> {
@@ -69,9 +77,18 @@ impl Ledger {
         self.entries().sealed.get(&turn)?.iter().find(|sealed| sealed.opening.cell == cell).cloned()
     }
 
+    /// The move that this commitment binds, if it was sealed here.
+    pub(crate) fn committed(&self, turn: u32, commitment: &Commitment) -> Option<Sealed> {
+        self.entries().sealed.get(&turn)?.iter().find(|sealed| sealed.commitment == *commitment).cloned()
+    }
+
+    /// Keeps a move; one with the same commitment is kept once.
     pub(crate) fn add(&self, turn: u32, sealed: Sealed) {
         let mut entries = self.entries();
         let of_turn = entries.sealed.entry(turn).or_default();
+        if of_turn.iter().any(|known| known.commitment == sealed.commitment) {
+            return;
+        }
         if of_turn.len() >= SEALS_A_TURN_MAX
             && let Some(oldest) = of_turn.iter().position(|sealed| !sealed.has_receipt)
         {
@@ -105,6 +122,24 @@ impl Ledger {
         let entries = self.entries();
         let sealed = entries.sealed.get(&turn)?.iter().find(|sealed| sealed.has_receipt)?;
         Some((entries.seat?, sealed.commitment))
+    }
+}
+
+impl Ledger {
+    /// Notes what the opponent has committed himself to in a turn. Whether it is what is known already.
+    pub(crate) fn note_opponent(&self, turn: u32, commitment: Commitment) -> bool {
+        let mut entries = self.entries();
+        let known = *entries.opponent.entry(turn).or_insert(commitment);
+        while entries.opponent.len() > TURNS_MAX {
+            entries.opponent.pop_first();
+        }
+        known == commitment
+    }
+
+    /// The opponent's seat and what he had committed himself to in a turn, if that was seen.
+    pub(crate) fn opponent(&self, turn: u32) -> Option<(Seat, Commitment)> {
+        let entries = self.entries();
+        Some((entries.seat?.opponent(), *entries.opponent.get(&turn)?))
     }
 }
 

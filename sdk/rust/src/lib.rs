@@ -32,7 +32,7 @@
 //!
 //! - [`Client`]: a connection to a server; makes sessions.
 //! - [`Player`]: a session that acts as one player. [`Backend`]: one that acts for any.
-//! - [`MatchHandle`]: a match as its player has it at hand: seal, resign, watch.
+//! - [`MatchHandle`]: a match as its player has it at hand: seal, reveal, offer draws, resign, watch.
 //! - [`MatchStream`]: a match as it happens; every turn verified, nothing twice, nothing missing.
 //! - [`Transcript`]: a whole match that is verified offline.
 //!
@@ -51,6 +51,7 @@ mod call;
 mod client;
 mod convert;
 mod credential;
+mod draw;
 mod error;
 mod ledger;
 mod match_handle;
@@ -58,6 +59,7 @@ mod player;
 mod random;
 mod replay;
 mod retry;
+mod reveal;
 mod transcript;
 mod watch;
 
@@ -67,6 +69,7 @@ pub use error::{Claim, Error, ReceiptMismatch, Violation};
 pub use match_handle::MatchHandle;
 pub use player::Player;
 pub use replay::{Finish, VerifiedTurn};
+pub use reveal::SecretOpening;
 pub use transcript::{Transcript, VerifiedMatch};
 pub use watch::{MatchStream, Update};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rules::{Cell, Position, Seat};
-use sealing::{Claim as Chain, Opening, SealContext};
+use sealing::{Claim as Chain, Digest, Opening, SealContext};
 use wire::v1;
 use wire::v1::match_service_client::MatchServiceClient;
 use wire::{ApiError, v1::ErrorReason};
@@ -19,11 +19,11 @@ use crate::{Claim, Error, MatchStream, Player, ReceiptMismatch, Transcript, Viol
 /// against them.
 #[derive(Clone, Debug)]
 pub struct MatchHandle {
-    player: Player,
-    name: Arc<str>,
-    terms: Arc<Terms>,
+    pub(crate) player: Player,
+    pub(crate) name: Arc<str>,
+    pub(crate) terms: Arc<Terms>,
     seat: Option<Seat>,
-    ledger: Ledger,
+    pub(crate) ledger: Ledger,
 }
 
 impl MatchHandle {
@@ -79,11 +79,8 @@ impl MatchHandle {
     #[must_use]
     pub fn is_due(&self, status: &v1::MatchStatus) -> bool {
         let Some(seat) = self.seat else { return false };
-        let own = match seat {
-            Seat::Black => &status.black,
-            Seat::White => &status.white,
-        };
-        let sealed = own.as_ref().and_then(|own| own.sealed).unwrap_or(false) || status.own_seal.is_some();
+        let own = convert::seat_status(status, seat);
+        let sealed = own.and_then(|own| own.sealed).unwrap_or(false) || status.own_seal.is_some();
         status.state == i32::from(v1::MatchState::Open)
             && status.turn == self.turn().saturating_add(1)
             && !sealed
@@ -94,34 +91,33 @@ impl MatchHandle {
     /// receipt is checked against both, and later so is the published turn, by the streams of this
     /// handle.
     ///
+    /// In a commit-reveal match only the commitment is sent. Cell and salt stay here until the opponent
+    /// has committed himself too: then the streams of this handle [reveal](Self::reveal) them. Keep one
+    /// polled: a move that is not revealed in time loses the match.
+    ///
     /// Whether the turn resolves is told by [`Self::watch`]. If the answer is lost
     /// ([`Error::is_uncertain`]), call again with the same turn and cell: it is the same seal, with the
     /// same salt and request id, and has one effect.
     ///
     /// # Errors
     /// - [`Error::Api`]: CELL_OCCUPIED, ALREADY_SEALED, TURN_CLOSED, TURN_NOT_OPEN_YET, MATCH_FINISHED,
-    ///   HISTORY_REGRESSED and others, as `SealMove` says.
+    ///   HISTORY_REGRESSED and others, as `SealMove` says. In a commit-reveal match CELL_OCCUPIED is
+    ///   found here: the server cannot see the cell, and the reveal of an occupied one loses.
     /// - [`Error::Receipt`]: the server confirmed something else than was sealed.
-    /// - [`Error::CommitReveal`]: nothing was sent.
+    /// - [`Error::SealMode`]: nothing was sent.
     pub async fn seal(&self, turn: u32, cell: Cell) -> Result<v1::SealReceipt, Error> {
-        let not_seated = || ApiError::new(ErrorReason::NotAParticipant).with_metadata("resource", &self.name);
-        let seat = self.seat.ok_or_else(not_seated)?;
-        if self.terms.settings.seal_mode != u64::from(v1::SealMode::ServerSealed as u8) {
-            return Err(Error::CommitReveal);
-        }
-        let sealed = match self.ledger.find(turn, cell) {
-            Some(sealed) => sealed,
-            None => self.prepare(seat, turn, cell).await?,
+        let seat = self.seated()?;
+        let sealed = self.prepared(turn, cell).await?;
+        let sent = match self.is_commit_reveal()? {
+            true => v1::seal_move_request::Move::Commitment(sealed.commitment.as_bytes().to_vec()),
+            false => v1::seal_move_request::Move::Open(convert::open_move(&sealed.opening)),
         };
         let request = v1::SealMoveRequest {
             name: self.name.to_string(),
             player: self.player.acting_for(),
             request_id: sealed.request_id.clone(),
             turn,
-            r#move: Some(v1::seal_move_request::Move::Open(v1::OpenMove {
-                cell: u32::from(cell.number()),
-                salt: sealed.opening.salt.as_bytes().to_vec(),
-            })),
+            r#move: Some(sent),
             previous_hash: sealed.previous.as_bytes().to_vec(),
             ..v1::SealMoveRequest::default()
         };
@@ -138,10 +134,47 @@ impl MatchHandle {
         Ok(receipt)
     }
 
-    /// Draws the salt of a move and makes its commitment, on the history before the turn.
-    async fn prepare(&self, seat: Seat, turn: u32, cell: Cell) -> Result<Sealed, Error> {
-        let previous = self.head_before(turn).await?.hash;
-        let opening = Opening { cell, salt: random::salt()? };
+    /// The player's seat, which most calls need.
+    pub(crate) fn seated(&self) -> Result<Seat, Error> {
+        let not_seated = || ApiError::new(ErrorReason::NotAParticipant).with_metadata("resource", &self.name);
+        Ok(self.seat.ok_or_else(not_seated)?)
+    }
+
+    /// Whether moves are committed to first and revealed later.
+    fn is_commit_reveal(&self) -> Result<bool, Error> {
+        let mode = i32::try_from(self.terms.settings.seal_mode).ok();
+        match mode.and_then(|mode| v1::SealMode::try_from(mode).ok()) {
+            Some(v1::SealMode::ServerSealed) => Ok(false),
+            Some(v1::SealMode::CommitReveal) => Ok(true),
+            Some(v1::SealMode::Unspecified) | None => Err(Error::SealMode),
+        }
+    }
+
+    /// The move of this cell as it was sealed before, or, on the history before the turn, with a new salt.
+    pub(crate) async fn prepared(&self, turn: u32, cell: Cell) -> Result<Sealed, Error> {
+        let is_commit_reveal = self.is_commit_reveal()?;
+        if let Some(sealed) = self.ledger.find(turn, cell) {
+            return Ok(sealed);
+        }
+        let head = self.head_before(turn).await?;
+        if is_commit_reveal && !head.position.is_empty(cell) {
+            return Err(ApiError::precondition(ErrorReason::CellOccupied, &self.name).into());
+        }
+        let sealed =
+            self.bind(turn, Opening { cell, salt: random::salt()? }, head.hash, random::request_id()?)?;
+        self.ledger.add(turn, sealed.clone());
+        Ok(sealed)
+    }
+
+    /// A move with its commitment, in a turn whose previous h is `previous`.
+    pub(crate) fn bind(
+        &self,
+        turn: u32,
+        opening: Opening,
+        previous: Digest,
+        request_id: String,
+    ) -> Result<Sealed, Error> {
+        let seat = self.seated()?;
         let context = SealContext {
             match_id: self.terms.match_id,
             turn,
@@ -150,10 +183,8 @@ impl MatchHandle {
             previous: &previous,
         };
         let commitment = context.commit(&opening);
-        let request_id = random::request_id()?;
-        let sealed = Sealed { request_id, opening, commitment, previous, has_receipt: false };
-        self.ledger.add(turn, sealed.clone());
-        Ok(sealed)
+        let reveal_request_id = random::request_id()?;
+        Ok(Sealed { request_id, reveal_request_id, opening, commitment, previous, has_receipt: false })
     }
 
     /// Where the match stands before a turn; asks the server if it has gone on unseen.

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use futures::Stream;
 use futures::stream::{self, BoxStream, StreamExt as _};
-use sealing::{Claim as Chain, Digest, EndReason};
+use rules::Seat;
+use sealing::{Claim as Chain, Commitment, Digest, EndReason};
 use tokio::time::{sleep, timeout};
 use tonic::{Code, Streaming};
 use wire::v1;
@@ -18,6 +19,7 @@ use crate::call::retry_delay;
 use crate::convert::{self, Terms};
 use crate::ledger::{Head, Ledger};
 use crate::replay::Replay;
+use crate::reveal::Reveal;
 use crate::{Claim, Error, Finish, Player, VerifiedTurn, Violation, retry};
 
 /// The silence to expect before the server has said how often its heart beats.
@@ -55,8 +57,13 @@ pub enum Update {
 /// A match as it happens: a snapshot, every turn since the first, the status in between, the end.
 ///
 /// Every turn is verified before it is yielded: its commitments open on the chain of hashes, the board
-/// and the events are what the rules lead to, and the player's own move is the one that he has a receipt
-/// for. A claim that does not hold is an [`Error::Verification`] and ends the stream.
+/// and the events are what the rules lead to, the player's own move is the one that he has a receipt for,
+/// and the opponent's, where moves are revealed, the one that he had committed himself to before. A claim
+/// that does not hold is an [`Error::Verification`] and ends the stream.
+///
+/// In a commit-reveal match the stream of a [`MatchHandle`](crate::MatchHandle) reveals what was sealed
+/// through it, as soon as both commitments are in and before it yields the status that says so. It does
+/// that while it is polled.
 ///
 /// When the connection breaks, falls silent or is sent elsewhere, the stream resumes after the last
 /// verified turn; a turn is never yielded twice and never left out. It ends with an error after
@@ -78,6 +85,7 @@ impl MatchStream {
             replay: None,
             connection: None,
             last_status: None,
+            due_reveal: None,
             silence: Silence { heartbeat: HEARTBEAT_DEFAULT, is_told: false },
             failures: 0,
             is_over: false,
@@ -149,6 +157,8 @@ struct Watcher {
     replay: Option<Replay>,
     connection: Option<Connection>,
     last_status: Option<v1::MatchStatus>,
+    /// The player's move that the opponent waits for.
+    due_reveal: Option<Reveal>,
     silence: Silence,
     /// Attempts in a row without anything new.
     failures: u32,
@@ -167,7 +177,9 @@ impl Watcher {
         while !self.is_over {
             match self.receive().await {
                 Ok(Some(message)) => {
-                    if let Some(update) = self.take(message)? {
+                    let update = self.take(message)?;
+                    self.reveal().await?;
+                    if let Some(update) = update {
                         return Ok(Some(update));
                     }
                 }
@@ -177,6 +189,19 @@ impl Watcher {
             }
         }
         Ok(None)
+    }
+
+    /// Reveals what is due. If no answer comes the stream counts as broken: the next one begins with a
+    /// status that says whether the reveal is in.
+    async fn reveal(&mut self) -> Result<(), Error> {
+        let Some(reveal) = self.due_reveal.take() else { return Ok(()) };
+        match reveal.send(&self.player, &self.name, &self.ledger).await {
+            Err(error) if error.is_uncertain() => {
+                self.resume_after(Error::StreamBroken("a reveal gets no answer")).await
+            }
+            Err(error) if Reveal::is_too_late(&error) => Ok(()),
+            answer => answer,
+        }
     }
 
     /// The next message, from a connection that is opened if there is none.
@@ -244,6 +269,7 @@ impl Watcher {
             (Wire::Turn(turn), Some(replay)) => {
                 let turn = replay.play(turn)?;
                 self.check_own(&turn)?;
+                self.check_opponent(&turn)?;
                 self.ledger.advance(Head { turn: turn.turn, hash: turn.hash, position: turn.position });
                 self.failures = 0;
                 Ok(Some(Update::Turn(turn)))
@@ -252,11 +278,12 @@ impl Watcher {
                 // After a resume the server repeats what the client may have missed.
                 let is_new = self.last_status.as_ref() != Some(&status);
                 self.last_status = Some(status.clone());
+                self.due_reveal = Reveal::due(&status, &self.ledger)?;
                 Ok(is_new.then_some(Update::Status(status)))
             }
             (Wire::Finished(finish), Some(replay)) => {
                 let finish = replay.finish(finish)?;
-                self.check_own_unresolved(&finish)?;
+                self.check_unresolved(&finish)?;
                 self.is_over = true;
                 Ok(Some(Update::Finished(finish)))
             }
@@ -311,28 +338,49 @@ impl Watcher {
     /// A published turn has the move that the player has a receipt for.
     fn check_own(&self, turn: &VerifiedTurn) -> Result<(), Violation> {
         let Some((seat, commitment)) = self.ledger.receipted(turn.turn) else { return Ok(()) };
-        let opening = match seat {
-            rules::Seat::Black => &turn.message.black,
-            rules::Seat::White => &turn.message.white,
-        };
-        if opening.as_ref().is_some_and(|opening| opening.commitment == commitment.as_bytes()) {
+        if is_commitment_of(turn, seat, &commitment) {
             return Ok(());
         }
         Err(Violation { turn: Some(turn.turn), seat: Some(seat), claim: Claim::OwnSeal })
     }
 
-    /// The end still has the commitment that the player has a receipt for, unless the service owns up to
-    /// having lost it.
-    fn check_own_unresolved(&self, finish: &Finish) -> Result<(), Violation> {
-        let open = finish.message.turn.saturating_add(1);
-        let Some((seat, commitment)) = self.ledger.receipted(open) else { return Ok(()) };
-        let lost = i32::from(EndReason::LostHistory.number());
-        let unresolved = convert::unresolved(&finish.message).map_err(Violation::of_match)?;
-        if unresolved[seat] == Some(commitment) || finish.message.reason == lost {
+    /// A published turn has the move that the opponent had committed himself to before the player's was
+    /// revealed.
+    fn check_opponent(&self, turn: &VerifiedTurn) -> Result<(), Violation> {
+        let Some((seat, commitment)) = self.ledger.opponent(turn.turn) else { return Ok(()) };
+        if is_commitment_of(turn, seat, &commitment) {
             return Ok(());
         }
-        Err(Violation { turn: Some(open), seat: Some(seat), claim: Claim::OwnSeal })
+        Err(Violation { turn: Some(turn.turn), seat: Some(seat), claim: Claim::OpponentSeal })
     }
+
+    /// The end still has the commitment that the player has a receipt for, and the one that the opponent
+    /// had made before the player's was revealed, unless the service owns up to having lost them.
+    fn check_unresolved(&self, finish: &Finish) -> Result<(), Violation> {
+        let open = finish.message.turn.saturating_add(1);
+        let unresolved = convert::unresolved(&finish.message).map_err(Violation::of_match)?;
+        let known = [
+            (self.ledger.receipted(open), Claim::OwnSeal),
+            (self.ledger.opponent(open), Claim::OpponentSeal),
+        ];
+        for (known, claim) in known {
+            let Some((seat, commitment)) = known else { continue };
+            let lost = finish.message.reason == i32::from(EndReason::LostHistory.number());
+            if unresolved[seat] != Some(commitment) && !lost {
+                return Err(Violation { turn: Some(open), seat: Some(seat), claim });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether this commitment is the one that a turn was published with.
+fn is_commitment_of(turn: &VerifiedTurn, seat: Seat, commitment: &Commitment) -> bool {
+    let opening = match seat {
+        Seat::Black => &turn.message.black,
+        Seat::White => &turn.message.white,
+    };
+    opening.as_ref().is_some_and(|opening| opening.commitment == commitment.as_bytes())
 }
 
 fn is_exhausted(error: &Error) -> bool {

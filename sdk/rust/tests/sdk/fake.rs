@@ -60,6 +60,9 @@ impl From<v1::Heartbeat> for Step {
 pub(crate) type OnSeal =
     Box<dyn Fn(usize, &v1::SealMoveRequest) -> Option<Result<v1::SealReceipt, Status>> + Send + Sync>;
 
+/// The answer to the n-th reveal, from 0.
+pub(crate) type OnReveal = Box<dyn Fn(usize, &v1::RevealMoveRequest) -> Result<(), Status> + Send + Sync>;
+
 /// The n-th stream, from 0; after its steps it ends with OK.
 pub(crate) type OnWatch = Box<dyn Fn(&Fake, usize, &v1::WatchMatchRequest) -> Vec<Step> + Send + Sync>;
 
@@ -68,12 +71,16 @@ pub(crate) type OnWatch = Box<dyn Fn(&Fake, usize, &v1::WatchMatchRequest) -> Ve
 pub(crate) struct Asked {
     seals: Mutex<Vec<v1::SealMoveRequest>>,
     watches: Mutex<Vec<v1::WatchMatchRequest>>,
+    reveals: Mutex<Vec<v1::RevealMoveRequest>>,
+    offers: Mutex<Vec<v1::OfferDrawRequest>>,
+    answers: Mutex<Vec<v1::AnswerDrawRequest>>,
 }
 
 /// The server, and all that was asked of it.
 pub(crate) struct Fake {
     pub(crate) game: v1::Match,
     pub(crate) on_seal: OnSeal,
+    pub(crate) on_reveal: OnReveal,
     pub(crate) on_watch: OnWatch,
     pub(crate) asked: Asked,
 }
@@ -84,6 +91,7 @@ impl Fake {
         Self {
             game: history.game(),
             on_seal: Box::new(|_, _| None),
+            on_reveal: Box::new(|_, _| Ok(())),
             on_watch: Box::new(|_, _, _| vec![Step::Hang]),
             asked: Asked::default(),
         }
@@ -95,6 +103,18 @@ impl Fake {
 
     pub(crate) fn watches(&self) -> Vec<v1::WatchMatchRequest> {
         self.asked.watches.lock().unwrap().clone()
+    }
+
+    pub(crate) fn reveals(&self) -> Vec<v1::RevealMoveRequest> {
+        self.asked.reveals.lock().unwrap().clone()
+    }
+
+    pub(crate) fn offers(&self) -> Vec<v1::OfferDrawRequest> {
+        self.asked.offers.lock().unwrap().clone()
+    }
+
+    pub(crate) fn answers(&self) -> Vec<v1::AnswerDrawRequest> {
+        self.asked.answers.lock().unwrap().clone()
     }
 
     /// Serves on a port of its own.
@@ -117,6 +137,11 @@ pub(crate) async fn black_by(fake: Fake, client: &ClientBuilder) -> (Arc<Fake>, 
     let fake = Arc::new(fake);
     let address = Arc::clone(&fake).listen().await;
     (fake, join(address, client).await)
+}
+
+/// Black at the same match again, as after a restart.
+pub(crate) async fn black_again(fake: &Arc<Fake>) -> MatchHandle {
+    join(Arc::clone(fake).listen().await, &Client::builder()).await
 }
 
 async fn join(address: SocketAddr, client: &ClientBuilder) -> MatchHandle {
@@ -249,9 +274,16 @@ impl MatchService for Fake {
 
     async fn reveal_move(
         &self,
-        _: Request<v1::RevealMoveRequest>,
+        request: Request<v1::RevealMoveRequest>,
     ) -> Result<Response<v1::RevealMoveResponse>, Status> {
-        unimplemented()
+        let request = request.into_inner();
+        let nth = {
+            let mut reveals = self.asked.reveals.lock().unwrap();
+            reveals.push(request.clone());
+            reveals.len() - 1
+        };
+        (self.on_reveal)(nth, &request)?;
+        Ok(Response::new(v1::RevealMoveResponse {}))
     }
 
     async fn resign(&self, _: Request<v1::ResignRequest>) -> Result<Response<v1::ResignResponse>, Status> {
@@ -260,16 +292,18 @@ impl MatchService for Fake {
 
     async fn offer_draw(
         &self,
-        _: Request<v1::OfferDrawRequest>,
+        request: Request<v1::OfferDrawRequest>,
     ) -> Result<Response<v1::OfferDrawResponse>, Status> {
-        unimplemented()
+        self.asked.offers.lock().unwrap().push(request.into_inner());
+        Ok(Response::new(v1::OfferDrawResponse { r#match: Some(self.game.clone()) }))
     }
 
     async fn answer_draw(
         &self,
-        _: Request<v1::AnswerDrawRequest>,
+        request: Request<v1::AnswerDrawRequest>,
     ) -> Result<Response<v1::AnswerDrawResponse>, Status> {
-        unimplemented()
+        self.asked.answers.lock().unwrap().push(request.into_inner());
+        Ok(Response::new(v1::AnswerDrawResponse { r#match: Some(self.game.clone()) }))
     }
 
     async fn get_transcript(

@@ -45,16 +45,23 @@ pub(crate) struct History {
     pub(crate) finish: Option<v1::MatchFinished>,
     pub(crate) match_id: MatchId,
     pub(crate) points: Vec<(Digest, Position)>,
+    pub(crate) seal_mode: v1::SealMode,
 }
 
 impl History {
     /// The match before its first turn.
     pub(crate) fn new() -> Self {
+        Self::sealed_by(v1::SealMode::ServerSealed)
+    }
+
+    /// The same, with moves that are sealed in this way.
+    pub(crate) fn sealed_by(seal_mode: v1::SealMode) -> Self {
         let match_id: MatchId = MATCH.strip_prefix("matches/").unwrap().parse().unwrap();
         let party = |player: &str| Party { player: player.to_owned(), public_key: None };
         let parties = PerSeat { black: party(BLACK), white: party(WHITE) };
-        let first = match_hash(match_id, &fields(), parties.as_ref());
-        Self { turns: Vec::new(), finish: None, match_id, points: vec![(first, Position::initial())] }
+        let first = match_hash(match_id, &fields(seal_mode), parties.as_ref());
+        let points = vec![(first, Position::initial())];
+        Self { turns: Vec::new(), finish: None, match_id, points, seal_mode }
     }
 
     /// A match of three turns that white wins by resignation.
@@ -145,7 +152,7 @@ impl History {
         let (hash, after) = self.points[turn as usize];
         v1::MatchSnapshot {
             name: MATCH.to_owned(),
-            settings: Some(settings()),
+            settings: Some(settings(self.seal_mode)),
             black: Some(seat(BLACK)),
             white: Some(seat(WHITE)),
             turn,
@@ -174,7 +181,7 @@ impl History {
     pub(crate) fn transcript(&self) -> v1::Transcript {
         v1::Transcript {
             r#match: MATCH.to_owned(),
-            settings: Some(settings()),
+            settings: Some(settings(self.seal_mode)),
             black: Some(seat(BLACK)),
             white: Some(seat(WHITE)),
             first_hash: self.hash(0).as_bytes().to_vec(),
@@ -198,16 +205,33 @@ pub(crate) fn open_turn(turn: u32) -> v1::MatchStatus {
     }
 }
 
+/// A turn that waits for both to reveal what these commitments hide; whether black has.
+pub(crate) fn revealing(turn: u32, black: Vec<u8>, white: Vec<u8>, is_revealed: bool) -> v1::MatchStatus {
+    let side = |commitment, revealed| {
+        let (sealed, commitment, revealed) = (Some(true), Some(commitment), Some(revealed));
+        Some(v1::SeatStatus { joined: true, sealed, commitment, revealed, ..v1::SeatStatus::default() })
+    };
+    v1::MatchStatus {
+        state: v1::MatchState::Revealing.into(),
+        turn,
+        black: side(black, is_revealed),
+        white: side(white, false),
+        ..v1::MatchStatus::default()
+    }
+}
+
 fn seat(player: &str) -> v1::MatchSeat {
     v1::MatchSeat { player: player.to_owned(), joined: true, ..v1::MatchSeat::default() }
 }
 
-fn settings() -> v1::MatchSettings {
+fn settings(seal_mode: v1::SealMode) -> v1::MatchSettings {
     let seconds = |seconds| Duration { seconds, nanos: 0 };
+    let is_revealed = seal_mode == v1::SealMode::CommitReveal;
     v1::MatchSettings {
         rules_version: "wts-2026.1".to_owned(),
         time_control: Some(v1::match_settings::TimeControl::TurnTime(seconds(30))),
-        seal_mode: v1::SealMode::ServerSealed.into(),
+        seal_mode: seal_mode.into(),
+        reveal_time: is_revealed.then(|| seconds(10)),
         mode: v1::MatchMode::Casual.into(),
         spectators: v1::Spectators::Live.into(),
         seal_status: v1::SealStatus::Visible.into(),
@@ -217,13 +241,13 @@ fn settings() -> v1::MatchSettings {
     }
 }
 
-fn fields() -> SettingsFields {
+fn fields(seal_mode: v1::SealMode) -> SettingsFields {
     SettingsFields {
         rules_version: "wts-2026.1".to_owned(),
         turn_time_ms: Some(30_000),
         bank: None,
-        seal_mode: 1,
-        reveal_time_ms: None,
+        seal_mode: seal_mode as u64,
+        reveal_time_ms: (seal_mode == v1::SealMode::CommitReveal).then_some(10_000),
         mode: 1,
         spectators: 2,
         seal_status: 1,

@@ -153,13 +153,13 @@ async fn a_turn_that_is_not_open_is_refused_without_a_commitment() {
 }
 
 #[tokio::test]
-async fn a_commit_reveal_match_is_not_sent_a_cell() {
+async fn a_way_of_sealing_that_only_a_newer_client_knows_is_sent_nothing() {
     let mut fake = before_turn_1(Box::new(|_, request| Some(Ok(receipt(request)))));
     // Another seal mode is another first hash, which only a turn later is not checked at joining.
     fake.game = History::played().game();
-    fake.game.settings.as_mut().unwrap().seal_mode = v1::SealMode::CommitReveal.into();
+    fake.game.settings.as_mut().unwrap().seal_mode = 77;
     let (fake, game) = black(fake).await;
-    assert!(matches!(game.seal(4, cell("C1")).await, Err(Error::CommitReveal)));
+    assert!(matches!(game.seal(4, cell("C1")).await, Err(Error::SealMode)));
     assert!(fake.seals().is_empty());
 }
 
