@@ -31,6 +31,10 @@ mod service {
 
     mod cancelled;
     mod deadlines;
+    mod lost_answer;
+    mod newer;
+    mod newer_clients;
+    mod newer_servers;
     mod panics;
     mod slow_reader;
     mod told;

@@ -65,7 +65,7 @@ pub(crate) async fn send(caller: &Caller, rpc: &'static Rpc, request: Vec<u8>) -
 
 /// A request of this RPC. None of them changes a match in which turn 1 is open and black has sealed:
 /// those that would are refused.
-fn request(rpc: &Rpc, subject: &Subject) -> Vec<u8> {
+pub(crate) fn request(rpc: &Rpc, subject: &Subject) -> Vec<u8> {
     let Subject { game, invite, player, turn } = subject.clone();
     let (name, request_id) = (game.clone(), "look".to_owned());
     match (rpc.service.rsplit('.').next().unwrap_or_default(), rpc.method) {
@@ -149,7 +149,7 @@ fn later_seal(name: String, player: String, turn: u32) -> v1::SealMoveRequest {
 
 /// Messages as the bytes they are.
 #[derive(Clone, Copy, Default)]
-struct Raw;
+pub(crate) struct Raw;
 
 impl Codec for Raw {
     type Encode = Vec<u8>;
