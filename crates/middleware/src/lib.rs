@@ -3,9 +3,8 @@
 //! What is decided of a call before the service sees it, and what is noticed of it after: who calls and
 //! whether he may, how long it may take, what is logged. The layers, from the outside in:
 //!
-//! 1. CORS and `GrpcWebLayer` (the service's): within them a browser's call looks like any other, and
-//!    what the layers below answer reaches it. A refusal is a status in the headers without a body, so
-//!    CORS has to expose `grpc-status`, `grpc-message` and `grpc-status-details-bin`.
+//! 1. [`BrowserLayer`]: within it a browser's call looks like any other, and what the layers below answer
+//!    reaches it. Calls that are not a browser's pass it by.
 //! 2. [`TraceLayer`]: the span that everything else happens in.
 //! 3. `CatchPanicLayer` (the service's): a panic of a call is an answer, and traced.
 //! 4. [`DeadlineLayer`]: the time a call may take.
@@ -63,6 +62,7 @@
 
 mod api_keys;
 mod auth;
+mod browser;
 mod claims;
 mod deadline;
 mod policy;
@@ -74,6 +74,7 @@ mod trace;
 
 pub use api_keys::{API_KEY_BYTES_MAX, ApiKeys};
 pub use auth::{API_KEY_HEADER, Auth, AuthLayer, AuthService, WallClock};
+pub use browser::{BrowserLayer, BrowserService};
 pub use deadline::{
     Deadline, DeadlineBody, DeadlineFuture, DeadlineLayer, DeadlineService, UNARY_TIMEOUT_MAX_MS,
 };

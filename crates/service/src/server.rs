@@ -6,8 +6,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderName, Response};
-use middleware::{ApiKeys, Auth, AuthLayer, DeadlineLayer, TokenIssuer, TraceLayer};
+use http::Response;
+use middleware::{ApiKeys, Auth, AuthLayer, BrowserLayer, DeadlineLayer, TokenIssuer, TraceLayer};
 use store::{Clock, Store};
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -16,10 +16,8 @@ use tonic::Status;
 use tonic::body::Body;
 use tonic::service::Routes;
 use tonic::transport::server::TcpIncoming;
-use tonic_web::GrpcWebLayer;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::{CatchPanicLayer, ResponseForPanic};
-use tower_http::cors::{AllowHeaders, Any as AnyOrigin, CorsLayer};
 use tracing::warn;
 use wire::v1::feed_service_server::FeedServiceServer;
 use wire::v1::match_service_server::MatchServiceServer;
@@ -52,17 +50,6 @@ const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long calls in flight may take to finish once the server is told to stop. Then it stops.
 const GRACE: Duration = Duration::from_secs(10);
-
-/// How long a browser may remember that it may call.
-const CORS_MAX_AGE: Duration = Duration::from_secs(2 * 60 * 60);
-
-/// What a browser may read of an answer: without these an error has neither code nor reason.
-const EXPOSED_HEADERS: [HeaderName; 4] = [
-    HeaderName::from_static("grpc-status"),
-    HeaderName::from_static("grpc-message"),
-    HeaderName::from_static("grpc-status-details-bin"),
-    HeaderName::from_static("grpc-retry-pushback-ms"),
-];
 
 /// Why a server could not start or ended by itself.
 #[derive(Debug, Error)]
@@ -170,8 +157,7 @@ async fn transport(
     stop: impl Future<Output = ()>,
 ) -> Result<(), tonic::transport::Error> {
     let layers = ServiceBuilder::new()
-        .layer(cors())
-        .layer(GrpcWebLayer::new())
+        .layer(BrowserLayer)
         .layer(TraceLayer)
         .layer(CatchPanicLayer::custom(Panicked))
         .layer(DeadlineLayer::default())
@@ -239,16 +225,6 @@ impl Health {
             self.0.set_service_status(service, status).await;
         }
     }
-}
-
-/// Browsers may call from any page: what lets a caller in is a token, which no page sends by itself.
-fn cors() -> CorsLayer {
-    CorsLayer::new()
-        .allow_origin(AnyOrigin)
-        .allow_methods([http::Method::POST])
-        .allow_headers(AllowHeaders::mirror_request())
-        .expose_headers(EXPOSED_HEADERS)
-        .max_age(CORS_MAX_AGE)
 }
 
 /// Answers a call whose handler panicked. What it panicked with stays in the process.
