@@ -45,6 +45,14 @@ impl Caller {
         }
     }
 
+    /// When the caller's token expires, ms since 1970; none for keys, which do not.
+    pub(crate) fn expires_ms(&self) -> Option<u64> {
+        match &self.0 {
+            Some(Principal::Player(own)) => Some(own.expires_ms),
+            Some(Principal::Backend(_) | Principal::Operator(_)) | None => None,
+        }
+    }
+
     /// The key that a player's own token carries, for matches he enters.
     pub(crate) fn token_key(&self) -> Option<[u8; 32]> {
         match &self.0 {

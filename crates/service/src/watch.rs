@@ -56,6 +56,7 @@ pub(crate) async fn open(
         sent_turn: after,
         sent_status: None,
         quiet_since_ms,
+        expires_ms: caller.expires_ms().unwrap_or(u64::MAX),
         ended: false,
     };
     let first = stream::once(async move { Ok(message(Update::Snapshot(snapshot))) });
@@ -131,6 +132,8 @@ struct Watch {
     sent_status: Option<v1::MatchStatus>,
     /// When something was last sent.
     quiet_since_ms: u64,
+    /// When the token that opened the stream expires.
+    expires_ms: u64,
     ended: bool,
 }
 
@@ -140,10 +143,21 @@ impl Watch {
         if self.ended {
             return None;
         }
-        let update = self.produce().await;
+        let update = match self.check_token() {
+            Ok(()) => self.produce().await,
+            Err(expired) => Err(expired),
+        };
         self.ended = matches!(update, Err(_) | Ok(Update::Finished(_)));
         self.quiet_since_ms = self.node.clock.now_ms();
         Some(update)
+    }
+
+    /// A stream lives no longer than the token that opened it.
+    fn check_token(&self) -> Result<(), ApiError> {
+        if self.node.clock.now_ms() < self.expires_ms {
+            return Ok(());
+        }
+        Err(ApiError::resume_after(ErrorReason::TokenExpired, self.sent_turn))
     }
 
     /// Turns first, then the end or the status, then waiting.
@@ -184,8 +198,9 @@ impl Watch {
                 hint.map_err(|_| errors::store(StoreError::NotFound))?;
                 Woken::Hint
             }
-            () = self.node.clock.sleep_until_ms(heartbeat_at_ms) => Woken::Silence,
+            () = self.node.clock.sleep_until_ms(heartbeat_at_ms.min(self.expires_ms)) => Woken::Silence,
         };
+        self.check_token()?;
         self.head = self.node.store.load(self.id).await.map_err(errors::store)?;
         let changed =
             self.head.stored.head.resolved > self.sent_turn || self.head.stored.head.finish().is_some();

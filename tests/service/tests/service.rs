@@ -10,14 +10,18 @@ mod service {
     mod clocks;
     mod descriptors;
     mod draws;
+    mod expiry;
     mod indistinguishable;
     mod invites;
     mod late_seals;
     mod lists;
     mod policy;
     mod refusals;
+    mod repeated_draws;
+    mod repeated_reveals;
     mod requests;
     mod resume;
+    mod revealed_secrets;
     mod reveals;
     mod sealed_move;
     mod seats;
