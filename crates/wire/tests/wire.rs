@@ -4,6 +4,8 @@
 
 #[path = "wire/api.rs"]
 mod api;
+#[path = "wire/error_docs.rs"]
+mod error_docs;
 #[path = "wire/errors.rs"]
 mod errors;
 #[path = "wire/names.rs"]
