@@ -26,17 +26,22 @@ fn open(seat: Seat, name: &str) -> v1::OpenMove {
 
 /// A seat commits to an opening for turn 1.
 pub(crate) async fn commit(duel: &Duel, seat: Seat, open: &v1::OpenMove) -> v1::SealReceipt {
+    commit_in(duel, seat, 1, open).await
+}
+
+/// A seat commits to an opening for the turn that is open.
+pub(crate) async fn commit_in(duel: &Duel, seat: Seat, turn: u32, open: &v1::OpenMove) -> v1::SealReceipt {
     let game = duel.seen_by(seat).await;
     let id: MatchId = game.name.trim_start_matches("matches/").parse().unwrap();
     let previous = Digest::try_from(game.hash.as_slice()).unwrap();
     let context =
-        SealContext { match_id: id, turn: 1, seat, player: &duel.player(seat).name, previous: &previous };
+        SealContext { match_id: id, turn, seat, player: &duel.player(seat).name, previous: &previous };
     let opening = Opening {
         cell: Cell::from_number(u8::try_from(open.cell).unwrap()).unwrap(),
         salt: Salt::try_from(open.salt.as_slice()).unwrap(),
     };
     let commitment = context.commit(&opening).as_bytes().to_vec();
-    let mut request = duel.seal_request(seat, 1, open.cell);
+    let mut request = duel.seal_request(seat, turn, open.cell);
     request.r#move = Some(v1::seal_move_request::Move::Commitment(commitment));
     duel.send_seal(seat, request).await.unwrap()
 }
