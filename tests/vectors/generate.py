@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes commitments.jsonl and transcripts.jsonl.
+"""Makes commitments.jsonl, transcripts.jsonl, signatures.jsonl and boxes.jsonl.
 
 `generator/` is an implementation of its own of the rules and of the sealing format, on the standard
 library alone, so that it and the Rust crates check each other. The output is the same on every
@@ -13,10 +13,13 @@ import sys
 
 sys.dont_write_bytecode = True
 
+from generator import aes_gcm
+from generator.boxes import box_rows
 from generator.digests import commitment_inputs, commitment_rows
 from generator.ed25519 import public_key, sign
 from generator.matches import valid_matches
 from generator.sealing import digest
+from generator.signatures import signature_rows
 from generator.tampered import tampered_matches
 from generator.verifier import verify
 
@@ -35,7 +38,8 @@ def transcript_rows():
 
 
 def check_known_values():
-    """The sealing format's check value and RFC 8032's second test."""
+    """The sealing format's check value, RFC 8032's second test, and those of the ciphers."""
+    aes_gcm.check_known_values()
     known = "c1d02a4717bbcb2ca83053d73d7c9eca0ec3af026851acc7cc0d7229f6798509"
     assert digest("commitment", next(commitment_inputs())) == known
     secret = bytes.fromhex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb")
@@ -49,7 +53,9 @@ def main():
     check = parser.parse_args().check
     check_known_values()
     differs = False
-    for name, rows in (("commitments.jsonl", commitment_rows()), ("transcripts.jsonl", transcript_rows())):
+    files = {"commitments.jsonl": commitment_rows(), "transcripts.jsonl": transcript_rows(),
+             "signatures.jsonl": signature_rows(), "boxes.jsonl": box_rows()}
+    for name, rows in files.items():
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         path = HERE / name
         if not check:

@@ -88,6 +88,8 @@ public_bytes! {
     Commitment, 32;
     /// An Ed25519 public key.
     PublicKey, 32;
+    /// An Ed25519 signature of the service, over a [`Receipt`](crate::Receipt) or a finished match.
+    Signature, 64;
     /// An Ed25519 signature that a player made over [`player_digest`](crate::player_digest) of
     /// his commitment with a key of his own.
     PlayerSignature, 64;

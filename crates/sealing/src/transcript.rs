@@ -6,13 +6,14 @@ use core::fmt;
 
 use rules::{IllegalTurn, Outcome, PerSeat, Position, Seat};
 
-use crate::bytes::Digest;
+use crate::bytes::{Digest, Signature};
 use crate::chain::{Party, TurnFacts, end_hash, match_hash, turn_hash};
 use crate::ending::{EndReason, Ending, MatchResult, decided_by_turn};
 use crate::match_id::MatchId;
 use crate::opening::SealContext;
 use crate::preimage::FIELD_BYTES_MAX;
 use crate::settings::{RULES_VERSION, SettingsFields};
+use crate::signature::{ServerKey, verify_end, verify_player};
 
 /// Settings, turns and ending of a match, with every hash that its chain claims.
 ///
@@ -35,6 +36,15 @@ pub struct Transcript {
     pub ending: Option<Ending>,
     /// The claimed h_end.
     pub end_hash: Option<Digest>,
+}
+
+/// The service's signature of a finished match.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TranscriptSignature {
+    /// The key that it claims to be made with, as the service lists it.
+    pub key_id: String,
+    /// Over [`transcript_digest`](crate::transcript_digest) of h_end and the key's id.
+    pub signature: Signature,
 }
 
 /// What a transcript that holds leads to.
@@ -81,6 +91,9 @@ pub enum Claim {
     Move,
     /// h_t is the hash of the turn.
     TurnHash,
+    /// Where the seat's player has a key and signed his commitment, the signature is by that key.
+    /// What a player without a key puts there is hashed, and is no claim.
+    PlayerSignature,
     /// The match ended no earlier than its last turn resolved.
     EndTime,
     /// A match can end with this result for this reason.
@@ -92,11 +105,15 @@ pub enum Claim {
     EndCommitments,
     /// h_end is the hash of the ending.
     EndHash,
+    /// The key of the service's signature is one of those that the verifier trusts.
+    ServerKey,
+    /// The service signed h_end with that key.
+    ServerSignature,
 }
 
 impl Claim {
     /// Every claim, in the order in which they are checked.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::HashCount,
         Self::FieldLength,
         Self::RulesVersion,
@@ -107,11 +124,14 @@ impl Claim {
         Self::Commitment,
         Self::Move,
         Self::TurnHash,
+        Self::PlayerSignature,
         Self::EndTime,
         Self::EndResult,
         Self::EndBoard,
         Self::EndCommitments,
         Self::EndHash,
+        Self::ServerKey,
+        Self::ServerSignature,
     ];
 
     /// The name that test vectors use, the same in every language.
@@ -128,11 +148,14 @@ impl Claim {
             Self::Commitment => "commitment",
             Self::Move => "move",
             Self::TurnHash => "turn_hash",
+            Self::PlayerSignature => "player_signature",
             Self::EndTime => "end_time",
             Self::EndResult => "end_result",
             Self::EndBoard => "end_board",
             Self::EndCommitments => "end_commitments",
             Self::EndHash => "end_hash",
+            Self::ServerKey => "server_key",
+            Self::ServerSignature => "server_signature",
         }
     }
 
@@ -149,11 +172,14 @@ impl Claim {
             Self::Commitment => "the opening does not open the commitment",
             Self::Move => "the cell was not empty",
             Self::TurnHash => "h_t is not the hash of the turn",
+            Self::PlayerSignature => "the signature of the commitment is not by the player's key",
             Self::EndTime => "the match ended before its last turn resolved",
             Self::EndResult => "no match ends with this result for this reason",
             Self::EndBoard => "the ending does not fit the board",
             Self::EndCommitments => "the unresolved commitments do not fit the reason",
             Self::EndHash => "h_end is not the hash of the ending",
+            Self::ServerKey => "the key that signed the transcript is not among the known ones",
+            Self::ServerSignature => "the signature of the transcript is not by the key that it names",
         }
     }
 }
@@ -179,11 +205,11 @@ fn require(holds: bool, claim: Claim) -> Result<(), TranscriptError> {
 
 impl Transcript {
     /// Checks every claim by replaying the match, in the order of [`Claim`]; in a turn, times,
-    /// commitments and moves are each checked for black first.
+    /// commitments, moves and players' signatures are each checked for black first.
     ///
-    /// It shows that the transcript is consistent: these moves were bound by these commitments and
-    /// lead to this ending. Whether it is the transcript of a match that a service ran is for a
-    /// signature over [`transcript_digest`](crate::transcript_digest) to show.
+    /// It shows that the transcript is consistent: these moves were bound by these commitments, by
+    /// those players who signed them, and lead to this ending. Whether it is the transcript of a match
+    /// that a service ran is for [`Transcript::verify_signed`] to show.
     ///
     /// # Errors
     ///
@@ -208,6 +234,26 @@ impl Transcript {
             replay.ending(ending, claimed)?;
         }
         Ok(Verified { position: replay.position, last: replay.last })
+    }
+
+    /// Checks every claim, and that the service signed the end with one of `keys`: those that the
+    /// caller knows the service by, old ones too. A match that is still played is not signed.
+    ///
+    /// # Errors
+    ///
+    /// The first claim that does not hold; the service's key and signature come last.
+    pub fn verify_signed(
+        &self,
+        signed: &TranscriptSignature,
+        keys: &[ServerKey],
+    ) -> Result<Verified, TranscriptError> {
+        let verified = self.verify()?;
+        let key = keys.iter().find(|key| key.id.as_str() == signed.key_id);
+        let error = |claim| TranscriptError { turn: None, seat: None, claim };
+        let key = key.ok_or(error(Claim::ServerKey))?;
+        let by_it = |end: &Digest| verify_end(end, &signed.key_id, &signed.signature, &key.public_key);
+        require(self.end_hash.as_ref().is_some_and(by_it), Claim::ServerSignature)?;
+        Ok(verified)
     }
 
     /// Checks what there is before the first turn.
@@ -258,7 +304,7 @@ impl Replay<'_> {
         if turn_hash(&self.last, facts, &after) != *claimed {
             return Err((None, Claim::TurnHash));
         }
-        // The players' signatures of their commitments are checked here, after the hash.
+        self.player_signatures(facts)?;
         self.position = after;
         self.before = before;
         self.resolved_ms = facts.resolved_ms;
@@ -296,6 +342,18 @@ impl Replay<'_> {
         Ok(())
     }
 
+    /// Checks the signatures that players with a key of their own made.
+    fn player_signatures(&self, facts: &TurnFacts) -> Result<(), (Option<Seat>, Claim)> {
+        for (seat, party) in self.transcript.parties.iter() {
+            if let (Some(key), Some(signature)) = (&party.public_key, &facts.signatures[seat])
+                && !verify_player(&facts.commitments[seat], signature, key)
+            {
+                return Err((Some(seat), Claim::PlayerSignature));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks the ending against the position reached.
     fn ending(&mut self, ending: &Ending, claimed: &Digest) -> Result<(), TranscriptError> {
         require(ending.time_ms >= self.resolved_ms, Claim::EndTime)?;
@@ -303,7 +361,6 @@ impl Replay<'_> {
         require(self.fits_board(ending), Claim::EndBoard)?;
         require(self.fits_commitments(ending), Claim::EndCommitments)?;
         require(end_hash(&self.last, ending) == *claimed, Claim::EndHash)?;
-        // The service's signature of the transcript is checked here, after the hash it covers.
         self.last = *claimed;
         Ok(())
     }

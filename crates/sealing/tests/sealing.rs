@@ -5,9 +5,11 @@
 
 mod sealing {
     mod binding;
+    mod boxes;
     mod identity;
     mod limits;
     mod secrecy;
+    mod signatures;
     mod tampering;
     mod vectors;
 }

@@ -25,7 +25,7 @@ def valid_matches():
 
     yield "row", "black's row on the edge", Played("row-1").moves(BLACK_ROW).decided()
     yield "row", "white's row; both sign", Played("row-2", hidden, **keys).moves(
-        "A9/A1 C8/B1 E9/C1 G8/D1 I9/E1").decided()
+        "A9/A1 C8/B1 E9/C1 G8/D1 I9/E1").decided().signed()
     yield "row", "random play with a bank clock", search(
         outcome("black_wins"), lambda n: Played(f"row-3-{n}", bank).random(60)).decided()
     yield "row", "random play with collisions, captures and hatchings; long names", search(
@@ -34,7 +34,7 @@ def valid_matches():
         outcome("black_wins", "white_wins"),
         lambda n: Played(f"row-5-{n}", reveal, signs=("black",)).random(60, 10)).decided()
     yield "sudden_death", "both complete a row in one turn, black's is longer", Played("sudden-1").moves(
-        "A1/A9 B1/B9 D1/C9 E1/D9 F1/G9 C1/E9").decided()
+        "A1/A9 B1/B9 D1/C9 E1/D9 F1/G9 C1/E9").decided().signed("k1")
     yield "sudden_death", "five each, then black extends", Played("sudden-2", hidden).moves(
         BOTH_ROWS + " F1/H5").decided()
     yield "sudden_death", "five each, a collision between, then white extends", Played("sudden-3", bank).moves(
@@ -65,7 +65,7 @@ def valid_matches():
     yield "resignation", "aborted: a player gave up before the first turn opened", Played("resign-4", hidden).end(
         ABORTED, RESIGNATION, (), 900)
     yield "resignation", "the opponent had sealed", Played("resign-2", **keys).random(4).end(
-        BLACK_WINS, RESIGNATION, ["black"], 777)
+        BLACK_WINS, RESIGNATION, ["black"], 777).signed()
     yield "resignation", "while both reveal", Played("resign-3", reveal).random(3).end(
         WHITE_WINS, RESIGNATION, SEATS, 4_000)
     yield "agreed_draw", "", Played("agreed-1", bank).random(6, 20).end(DRAW, AGREED_DRAW, ["white"], 12)
@@ -78,7 +78,7 @@ def valid_matches():
         BLACK_WINS, FAILED_REVEAL, SEATS, 25_000)
     yield "failed_reveal", "neither reveals", Played("reveal-2", reveal, **keys).random(2).end(
         DRAW, FAILED_REVEAL, SEATS, 25_000)
-    yield "no_show", "", Played("no-show-1", hidden).end(ABORTED, NO_SHOW, (), 20_000)
+    yield "no_show", "", Played("no-show-1", hidden).end(ABORTED, NO_SHOW, (), 20_000).signed()
     yield "operator", "aborted before the first turn opened", Played("operator-1").end(ABORTED, OPERATOR)
     yield "operator", "void in its fourth turn", Played("operator-2").random(3).end(VOID, OPERATOR, ["white"], 5)
     yield "idle", "", Played("idle-1", settings(turn_time_ms=None)).random(2).end(VOID, IDLE, ["black"], 2_592_000_000)

@@ -7,6 +7,17 @@ from .sealing import SEATS, digest, match_name, seal, unhex
 from .verifier import RULES_VERSION, decided_by_turn
 
 START_MS = 1_790_000_000_000
+# The service's keys in these matches: the current one and an old one.
+SERVER_SECRETS = {key_id: Draw(f"server-{key_id}").bytes(32) for key_id in ("k2", "k1")}
+
+
+def server_keys(*key_ids):
+    return [{"key_id": key_id, "public_key": public_key(SERVER_SECRETS[key_id]).hex()} for key_id in key_ids]
+
+
+def server_signature(key_id, end):
+    covered = unhex(digest("transcript", {"end": end, "key_id": key_id}))
+    return {"key_id": key_id, "signature": sign(SERVER_SECRETS[key_id], covered).hex()}
 
 
 def settings(**changes):
@@ -31,7 +42,8 @@ class Played:
             "match": match_name(bytes(identity)), "settings": chosen or settings(),
             "black": {"player": black, "public_key": keys.get("black")},
             "white": {"player": white, "public_key": keys.get("white")},
-            "first_hash": None, "turns": [], "turn_hashes": [], "ending": None, "end_hash": None, "positions": [],
+            "first_hash": None, "turns": [], "turn_hashes": [], "ending": None, "end_hash": None, "signature": None,
+            "server_keys": [], "positions": [],
         }
         self.row["first_hash"] = digest("match", self.row)
         self.position, self.before, self.now_ms = Position(), Position(), START_MS
@@ -98,6 +110,12 @@ class Played:
             unresolved[seat] = self.commitment(seat, self.draw.of(self.position.empty()) + 1, self.draw.bytes(32).hex())
         ending = {"result": result, "reason": reason, "time_ms": self.now_ms + after_ms, "unresolved": unresolved}
         self.row["ending"], self.row["end_hash"] = ending, digest("end", {**ending, "last": self.last()})
+        return self
+
+    def signed(self, key_id="k2"):
+        """Signs the end as the service does."""
+        self.row["signature"] = server_signature(key_id, self.row["end_hash"])
+        self.row["server_keys"] = server_keys("k2", "k1")
         return self
 
     def decided(self):

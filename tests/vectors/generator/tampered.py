@@ -6,9 +6,9 @@ import types
 from .draw import Draw
 from .ed25519 import sign
 from .matches import BLACK_ROW, BOTH_ROWS
-from .played import Played, settings
+from .played import Played, server_keys, server_signature, settings
 from .rules import Position, index
-from .sealing import SEATS, digest, seal
+from .sealing import SEATS, digest, seal, unhex
 from .verifier import (
     ABORTED, BLACK_WINS, BOTH_FLAGGED, DRAW, FAILED_REVEAL, FLAG, FULL_BOARD, IDLE, NO_SHOW, OPERATOR, RESIGNATION, ROW,
     SUDDEN_DEATH, TURN_LIMIT, WHITE_WINS,
@@ -111,6 +111,7 @@ def bases():
     played = {
         "resigned": Played("base-1", signs=("black",)).random(4).end(BLACK_WINS, RESIGNATION, ["black"], 50),
         "won": Played("base-2").moves(BLACK_ROW).decided(),
+        "signed": Played("base-12").random(3).end(WHITE_WINS, RESIGNATION, (), 70).signed(),
         "sudden": Played("base-3").moves(BOTH_ROWS + " F1/H5").decided(),
         "flagged": Played("base-4").random(3).end(BLACK_WINS, FLAG, ["black"], 30_000),
         "limited": Played("base-5", settings(turn_limit=3)).random(3).decided(),
@@ -129,7 +130,9 @@ def tampered_matches():
     base = bases()
     yield from of_the_match(base)
     yield from of_turns(base)
+    yield from of_signatures(base)
     yield from of_the_ending(base)
+    yield from of_the_service(base)
 
 
 def of_the_match(base):
@@ -186,6 +189,18 @@ def of_turns(base):
     yield "turn_hash", 1, None, "a signature changed or put in", change(base.resigned, "turns", 0, "black", "signature", signature)
 
 
+def of_signatures(base):
+    turns = [turn["black"] for turn in base.resigned["turns"]]
+    other = sign(Draw("forger").bytes(32), unhex(digest("player", turns[1]))).hex()
+    first = next(side["signature"] for side in turns[2:] if side["signature"])
+    for note, signature in (("by another key", other), ("of another commitment", first), ("of nothing", "00" * 64)):
+        yield "player_signature", 2, "black", f"a signature {note}, every hash made anew", change(
+            base.resigned, *SECOND, "black", "signature", signature, chain=True)
+    number = next(number for number, side in enumerate(turns) if side["signature"])
+    yield "player_signature", number + 1, "black", "one bit of a signature, every hash made anew", change(
+        base.resigned, "turns", number, "black", "signature", flipped, chain=True)
+
+
 def of_the_ending(base):
     yield "end_time", None, None, "ended before the last turn resolved", ending(
         base.resigned, time_ms=base.resigned["turns"][-1]["resolved_ms"] - 1)
@@ -218,3 +233,36 @@ def of_the_ending(base):
     yield "end_hash", None, None, "a later end", change(base.resigned, "ending", "time_ms", lambda stamp: stamp + 1)
     yield "end_hash", None, None, "the winner changed", change(base.resigned, "ending", "result", WHITE_WINS)
     yield "end_hash", None, None, "an unresolved commitment gone", change(base.resigned, "ending", "unresolved", "black", None)
+
+
+def of_the_service(base):
+    signed = base.signed["signature"]
+    forged = sign(Draw("forger").bytes(32), unhex(digest("transcript", {"end": base.signed["end_hash"], "key_id": "k2"})))
+    yield "server_key", None, None, "no key is known", change(base.signed, "server_keys", [])
+    yield "server_key", None, None, "another key is known", change(base.signed, "server_keys", server_keys("k1"))
+    yield "server_key", None, None, "a key that never was", change(base.signed, "signature", "key_id", "k3")
+    yield "server_signature", None, None, "one bit of the signature", change(base.signed, "signature", "signature", flipped)
+    yield "server_signature", None, None, "by another key under this name", change(
+        base.signed, "signature", "signature", forged.hex())
+    yield "server_signature", None, None, "under the name of another key", change(base.signed, "signature", "key_id", "k1")
+    renamed = [{**key, "public_key": server_keys("k2")[0]["public_key"]} for key in server_keys("k1")]
+    yield "server_signature", None, None, "under another name of the same key", change(
+        change(base.signed, "signature", "key_id", "k1"), "server_keys", renamed)
+    yield "server_signature", None, None, "of another match", change(
+        base.signed, "signature", server_signature("k2", base.won["end_hash"]))
+    yield "server_signature", None, None, "a later end, every hash made anew", change(
+        base.signed, "ending", "time_ms", lambda stamp: stamp + 1, chain=True)
+    yield "server_signature", None, None, "another winner, every hash made anew", ending(base.signed, result=BLACK_WINS)
+    yield "server_signature", None, None, "another move, every hash made anew", moved(base.signed)
+    yield "server_signature", None, None, "another player, every hash made anew", change(
+        base.signed, "white", "player", "players/p3", recommit=True)
+    yield "server_signature", None, None, "a match that is still played", {
+        **base.banked, "signature": server_signature("k2", base.banked["turn_hashes"][-1]), "server_keys": server_keys("k2")}
+    yield "end_hash", None, None, "a signature does not make up for a hash", {
+        **change(base.signed, "end_hash", flipped), "signature": signed}
+
+
+def moved(base):
+    """A copy in which white's last move is another one, committed and chained as if it had been so."""
+    free_cells = free(base)
+    return change(base, "turns", len(base["turns"]) - 1, "white", "cell", index(free_cells[0]) + 1, recommit=True)

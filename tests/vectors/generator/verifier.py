@@ -1,7 +1,8 @@
 """Whether a transcript holds, and the first claim that does not."""
 
+from .ed25519 import verify as signed_by
 from .rules import Position
-from .sealing import FIELD_BYTES_MAX, SEATS, digest, seal
+from .sealing import FIELD_BYTES_MAX, SEATS, digest, seal, unhex
 
 RULES_VERSION = "wts-2026.1"
 DECISIVE = (1, 2)
@@ -46,8 +47,12 @@ def verify(transcript):
         before, position = position, position.play(turn["black"]["cell"] - 1, turn["white"]["cell"] - 1)
         if digest("turn", {**turn, "previous": last, "position": position.line()}) != claimed:
             return "turn_hash", number, None
+        for seat in SEATS:
+            key, signature = unhex(t[seat]["public_key"]), unhex(turn[seat]["signature"])
+            if key and signature and not signed_by(key, unhex(digest("player", turn[seat])), signature):
+                return "player_signature", number, seat
         last, resolved_ms = claimed, turn["resolved_ms"]
-    claim = ending and verify_ending(t, before, position, last, resolved_ms)
+    claim = ending and verify_ending(t, before, position, last, resolved_ms) or verify_server(t)
     return (claim, None, None) if claim else None
 
 
@@ -95,4 +100,17 @@ def verify_ending(t, before, position, last, resolved_ms):
         return "end_commitments"
     if digest("end", {**ending, "last": last}) != t["end_hash"]:
         return "end_hash"
+    return None
+
+
+def verify_server(t):
+    signed = t["signature"]
+    if signed is None:
+        return None
+    key = next((key for key in t["server_keys"] if key["key_id"] == signed["key_id"]), None)
+    if key is None:
+        return "server_key"
+    covered = t["end_hash"] and unhex(digest("transcript", {"end": t["end_hash"], "key_id": signed["key_id"]}))
+    if not covered or not signed_by(unhex(key["public_key"]), covered, unhex(signed["signature"])):
+        return "server_signature"
     return None

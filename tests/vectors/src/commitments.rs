@@ -83,13 +83,17 @@ fn end_hash(row: &Row) -> Result<String, Mismatch> {
 }
 
 fn receipt_digest(row: &Row) -> Result<String, Mismatch> {
-    let receipt = Receipt {
+    Ok(receipt(row)?.digest().to_string())
+}
+
+/// The receipt that a row describes.
+pub(crate) fn receipt(row: &Row) -> Result<Receipt, Mismatch> {
+    Ok(Receipt {
         match_id: match_id(row)?,
         turn: read(row, "turn")?,
         seat: read::<SeatName>(row, "seat")?.into(),
         commitment: commitment(row)?,
         sealed_ms: read(row, "sealed_ms")?,
         key_id: row.text("key_id")?.to_owned(),
-    };
-    Ok(receipt.digest().to_string())
+    })
 }

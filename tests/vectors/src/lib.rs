@@ -6,19 +6,21 @@
 
 mod bad;
 mod board;
+mod boxes;
 mod commitments;
 mod file;
 mod games;
 mod mismatch;
 mod row;
 mod sealed;
+mod signatures;
 mod transcripts;
 mod turns;
 
 pub use file::{FAILURES_MAX, Failure, LINE_BYTES_MAX, Summary, check_file};
 pub use games::game_turns;
 pub use mismatch::Mismatch;
-pub use transcripts::transcript_of;
+pub use transcripts::{ServiceSignature, signature_of, transcript_of};
 
 use row::Row;
 
@@ -40,6 +42,8 @@ pub fn check_line(line: &str) -> Result<(), Mismatch> {
         row if row.has("moves") => games::check(row),
         row if row.has("after") => turns::check(row),
         row if row.has("first_hash") => transcripts::check(row),
+        row if row.kind() == Some("signature") => signatures::check(row),
+        row if row.kind() == Some("box") => boxes::check(row),
         row if row.has("kind") => commitments::check(row),
         _ => Err(Mismatch::unreadable("no kind of row has these fields")),
     }

@@ -21,6 +21,11 @@ impl Row {
         self.0.contains_key(field)
     }
 
+    /// What `kind` says, if it does.
+    pub(crate) fn kind(&self) -> Option<&str> {
+        self.0.get("kind")?.as_str()
+    }
+
     pub(crate) fn get(&self, field: &str) -> Result<&Value, Mismatch> {
         self.0.get(field).ok_or_else(|| Mismatch::unreadable(format_args!("{field} is missing")))
     }

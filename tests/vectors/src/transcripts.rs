@@ -1,7 +1,10 @@
 //! Rows that hold whole matches with their chain of hashes.
 
 use rules::Position;
-use sealing::{Digest, Transcript};
+use sealing::{
+    Digest, PublicKey, ServerKey, Signature, Transcript, TranscriptError, TranscriptSignature, Verified,
+};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Mismatch;
@@ -10,7 +13,7 @@ use crate::sealed::{EndingForm, Hex, SettingsForm, TurnForm, digest, match_id, p
 
 pub(crate) fn check(row: &Row) -> Result<(), Mismatch> {
     let transcript = transcript(row)?;
-    match transcript.verify() {
+    match verify(row, &transcript)? {
         Ok(verified) => {
             row.expect("refused", &Value::Null)?;
             row.expect("positions", &json!(positions(&transcript)?))?;
@@ -24,6 +27,59 @@ pub(crate) fn check(row: &Row) -> Result<(), Mismatch> {
             row.expect("refused", &json!({"claim": claim, "turn": error.turn, "seat": seat}))
         }
     }
+}
+
+/// The service's signature in a row.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SignatureForm {
+    key_id: String,
+    signature: Hex<64>,
+}
+
+/// One of the keys that the verifier knows the service by.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeyForm {
+    key_id: String,
+    public_key: Hex<32>,
+}
+
+/// The service's signature of a match, and the keys that the verifier knows the service by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ServiceSignature {
+    /// The signature.
+    pub signature: TranscriptSignature,
+    /// The keys.
+    pub keys: Vec<ServerKey>,
+}
+
+/// The service's signature in a row, if it has one.
+///
+/// # Errors
+///
+/// The row is not JSON or its signature is malformed.
+pub fn signature_of(line: &str) -> Result<Option<ServiceSignature>, Mismatch> {
+    signature(&Row::parse(line)?)
+}
+
+fn signature(row: &Row) -> Result<Option<ServiceSignature>, Mismatch> {
+    let form: Option<SignatureForm> = if row.has("signature") { read(row, "signature")? } else { None };
+    let Some(SignatureForm { key_id, signature: Hex(signature) }) = form else { return Ok(None) };
+    let keys = read::<Vec<KeyForm>>(row, "server_keys")?.into_iter().map(|key| {
+        let id = key.key_id.parse().map_err(Mismatch::unreadable)?;
+        Ok(ServerKey { id, public_key: PublicKey::from_bytes(key.public_key.0) })
+    });
+    let signature = TranscriptSignature { key_id, signature: Signature::from_bytes(signature) };
+    Ok(Some(ServiceSignature { signature, keys: keys.collect::<Result<_, _>>()? }))
+}
+
+/// What comes of the match, with the service's signature where the row has one.
+fn verify(row: &Row, transcript: &Transcript) -> Result<Result<Verified, TranscriptError>, Mismatch> {
+    Ok(match signature(row)? {
+        Some(signed) => transcript.verify_signed(&signed.signature, &signed.keys),
+        None => transcript.verify(),
+    })
 }
 
 /// The match that a row holds, whether it verifies or not.

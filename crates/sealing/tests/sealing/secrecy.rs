@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use rules::{Cell, PerSeat};
-use sealing::{Opening, Salt};
+use sealing::{BoxKey, Opening, PlayerSigningKey, Salt, ServerSigningKey};
 
 use super::vectors::matches;
 
@@ -27,6 +27,18 @@ fn an_opening_prints_neither_cell_nor_salt() {
     assert_silent(&prints(&marked()));
     assert_silent(&prints(&marked().salt));
     assert_eq!(format!("{:?} {:?}", marked(), marked().salt), "Opening(..) Salt(..)");
+}
+
+#[test]
+fn keys_print_their_names_only() {
+    let seed = [0xAB; 32];
+    let server = ServerSigningKey::from_seed("k1".parse().unwrap(), &seed);
+    let (player, locking) = (PlayerSigningKey::from_seed(&seed), BoxKey::from_bytes(&seed));
+    for printed in [prints(&server), prints(&player), prints(&locking)] {
+        assert_silent(&printed);
+    }
+    assert_eq!(format!("{player:?} {locking:?}"), "PlayerSigningKey(..) BoxKey(..)");
+    assert_eq!(format!("{server:?}"), r#"ServerSigningKey { id: "k1", .. }"#);
 }
 
 #[test]
