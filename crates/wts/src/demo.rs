@@ -40,6 +40,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     seed: Option<u64>,
 
+    /// Play by commit and reveal: the server learns no move before both players are bound to theirs
+    #[arg(long)]
+    commit_reveal: bool,
+
     /// One JSON object a line
     #[arg(long)]
     json: bool,
@@ -49,7 +53,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let seed = arguments.seed.unwrap_or_else(rand::random);
-    let stage = Stage { json: arguments.json };
+    let stage = Stage { json: arguments.json, commit_reveal: arguments.commit_reveal };
     runtime.block_on(async {
         // Whatever ends this block drops the processes, and a dropped process is killed.
         tokio::select! {
@@ -69,7 +73,8 @@ async fn play(stage: &Stage, seed: u64) -> anyhow::Result<()> {
     let seeds = [seed, seed.wrapping_add(1)].map(|seed| seed.to_string());
     let common = ["demo-player", "--server", &url];
     let black = ["--as", BLACK, "--invite", WHITE, "--seed", &seeds[0]];
-    let mut black = Process::start("black", &[&common[..], &black].concat())?;
+    let mode: &[&str] = if stage.commit_reveal { &["--commit-reveal"] } else { &[] };
+    let mut black = Process::start("black", &[&common[..], &black, mode].concat())?;
     let invite = black.line(INVITE_LINE).await?;
     let white = ["--as", WHITE, "--accept", &invite, "--seed", &seeds[1]];
     let mut white = Process::start("white", &[&common[..], &white].concat())?;
@@ -157,17 +162,19 @@ impl Process {
 /// Where the match is shown: to people, or line by line to programs.
 struct Stage {
     json: bool,
+    commit_reveal: bool,
 }
 
 impl Stage {
     fn begin(&self, url: &str, name: &str, seed: u64) -> std::io::Result<()> {
         self.show(
             &format!(
-                "server {url}, {name}\n{BLACK} (B) against {WHITE} (W), each in a process of his own; \
-                 --seed {seed} plays it again\n"
+                "server {url}, {name}\n{BLACK} (B) against {WHITE} (W), each in a process of his own\
+                 {}; --seed {seed} plays it again\n",
+                if self.commit_reveal { ", by commit and reveal" } else { "" },
             ),
             json!({ "event": "begin", "server": url, "match": name, "black": BLACK, "white": WHITE,
-                    "seed": seed }),
+                    "seed": seed, "commit_reveal": self.commit_reveal }),
         )
     }
 

@@ -41,6 +41,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     accept: Option<String>,
 
+    /// Invite to a match by commit and reveal
+    #[arg(long, requires = "invite")]
+    commit_reveal: bool,
+
     /// What the choices are drawn from
     #[arg(long)]
     seed: u64,
@@ -55,7 +59,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let name = match (&arguments.invite, &arguments.accept) {
             (Some(invitee), _) => {
                 let invitee = seating::player_name(invitee)?;
-                let made = seating::invite(&player, Some(invitee), settings(), v1::Seat::Black).await?;
+                let made =
+                    seating::invite(&player, Some(invitee), settings(arguments), v1::Seat::Black).await?;
                 tell(INVITE_LINE, &made.code)?;
                 seating::accepted(&player, &made.name, PATIENCE).await?
             }
@@ -70,8 +75,12 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Everyone may watch, so that the demo can.
-fn settings() -> v1::MatchSettings {
-    v1::MatchSettings { spectators: v1::Spectators::Live.into(), ..v1::MatchSettings::default() }
+fn settings(arguments: &Arguments) -> v1::MatchSettings {
+    v1::MatchSettings {
+        seal_mode: seating::seal_mode(arguments.commit_reveal).into(),
+        spectators: v1::Spectators::Live.into(),
+        ..v1::MatchSettings::default()
+    }
 }
 
 async fn play(game: &MatchHandle, mut random: StdRng) -> anyhow::Result<()> {

@@ -16,6 +16,8 @@ use crate::{board, seating, words};
 const HELP: &str = "\
   E5       seal a move for the open turn: a column A to I, then a row 1 to 9; it is final
   board    show the board again
+  draw     offer a draw; the offer is gone when the turn resolves
+  accept   accept the other one's offer; decline declines it
   resign   give up
   quit     leave; the match and its clock go on
   help     this";
@@ -51,6 +53,10 @@ pub(crate) struct Arguments {
     /// Seconds that each turn has, when inviting
     #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=1_209_600))]
     turn_time_s: u32,
+
+    /// When inviting, play by commit and reveal: the server learns no move before both are bound to theirs
+    #[arg(long, requires = "invite")]
+    commit_reveal: bool,
 
     /// Seconds to wait for the invite to be accepted
     #[arg(long, default_value_t = 3_600)]
@@ -99,6 +105,7 @@ fn settings(arguments: &Arguments) -> v1::MatchSettings {
     let turn_time = prost_types::Duration { seconds: arguments.turn_time_s.into(), nanos: 0 };
     v1::MatchSettings {
         time_control: Some(v1::match_settings::TimeControl::TurnTime(turn_time)),
+        seal_mode: seating::seal_mode(arguments.commit_reveal).into(),
         ..v1::MatchSettings::default()
     }
 }
@@ -110,6 +117,10 @@ struct Table {
     /// The turn that waits for a move.
     due: Option<u32>,
     last_cells: Vec<Cell>,
+    /// What goes on, as it was last told.
+    status: v1::MatchStatus,
+    /// Whether he knows that leaving now loses.
+    is_warned: bool,
 }
 
 /// What a line of the person comes to.
@@ -121,7 +132,8 @@ enum Next {
 impl Table {
     fn new(game: MatchHandle) -> anyhow::Result<Self> {
         let seat = game.seat().context("you have no seat in this match")?;
-        Ok(Self { game, seat, due: None, last_cells: Vec::new() })
+        let status = v1::MatchStatus::default();
+        Ok(Self { game, seat, due: None, last_cells: Vec::new(), status, is_warned: false })
     }
 
     async fn play(mut self) -> anyhow::Result<()> {
@@ -150,7 +162,7 @@ impl Table {
     fn update(&mut self, update: Update) -> anyhow::Result<()> {
         match update {
             Update::Turn(turn) => self.turn(&turn)?,
-            Update::Status(status) => self.status(&status)?,
+            Update::Status(status) => self.status(status)?,
             _ => {}
         }
         Ok(())
@@ -166,16 +178,25 @@ impl Table {
         Ok(())
     }
 
-    fn status(&mut self, status: &v1::MatchStatus) -> anyhow::Result<()> {
+    fn status(&mut self, status: v1::MatchStatus) -> anyhow::Result<()> {
         if status.state() == v1::MatchState::Waiting {
             say("waiting for the other player")?;
         }
-        if self.game.is_due(status) && self.due != Some(status.turn) {
+        if self.game.is_due(&status) && self.due != Some(status.turn) {
             self.due = Some(status.turn);
             self.show_board()?;
             self.prompt()?;
         }
-        Ok(())
+        let news = words::news(&self.game, &self.status, &status);
+        if !news.is_empty() && self.due.is_some() {
+            // The prompt still waits on its line.
+            say("")?;
+        }
+        for line in &news {
+            say(line)?;
+        }
+        self.status = status;
+        if news.is_empty() { Ok(()) } else { self.prompt() }
     }
 
     fn show_board(&self) -> anyhow::Result<()> {
@@ -194,7 +215,19 @@ impl Table {
             "" => {}
             "help" | "?" => say(HELP)?,
             "board" => self.show_board()?,
-            "quit" | "exit" => return Ok(Next::Leave),
+            "quit" | "exit" if self.is_warned || !self.game.is_to_reveal(&self.status) => {
+                return Ok(Next::Leave);
+            }
+            "quit" | "exit" => {
+                self.is_warned = true;
+                say(
+                    "only this program can reveal the move that you sealed; if you leave before, you lose.\n\
+                     `quit` again leaves all the same",
+                )?;
+            }
+            "draw" => self.offer_draw().await?,
+            "accept" => self.answer_draw(true).await?,
+            "decline" => self.answer_draw(false).await?,
             "resign" => {
                 // The stream tells the end.
                 self.game.resign().await.map_err(seating::explain)?;
@@ -225,6 +258,24 @@ impl Table {
             Err(error) if error.is_uncertain() => {
                 say(&format!("{error}\nit may have gone in; type {cell} again to make sure"))
             }
+            Err(Error::Api(error)) => say(&format!("refused: {error}")),
+            Err(error) => Err(seating::explain(error)),
+        }
+    }
+
+    async fn offer_draw(&self) -> anyhow::Result<()> {
+        match self.game.offer_draw(self.status.turn).await {
+            Ok(_) => say("a draw is offered, until the turn resolves"),
+            Err(Error::Api(error)) => say(&format!("refused: {error}")),
+            Err(error) => Err(seating::explain(error)),
+        }
+    }
+
+    async fn answer_draw(&self, accept: bool) -> anyhow::Result<()> {
+        match self.game.answer_draw(self.status.turn, accept).await {
+            // The stream tells the end.
+            Ok(_) if accept => Ok(()),
+            Ok(_) => say("the draw is declined"),
             Err(Error::Api(error)) => say(&format!("refused: {error}")),
             Err(error) => Err(seating::explain(error)),
         }

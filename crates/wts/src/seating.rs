@@ -52,6 +52,11 @@ pub(crate) async fn session(
     client.player(&minted.token).map_err(explain)
 }
 
+/// How moves are sealed.
+pub(crate) const fn seal_mode(commit_reveal: bool) -> v1::SealMode {
+    if commit_reveal { v1::SealMode::CommitReveal } else { v1::SealMode::ServerSealed }
+}
+
 /// An invite as its maker has it.
 pub(crate) struct Made {
     /// `invites/{invite}`.

@@ -2,7 +2,7 @@
 
 use rules::{Event, Position, Status};
 use whattheshell::sealing::{EndReason, Ending, MatchResult};
-use whattheshell::{Error, Finish, VerifiedTurn, v1};
+use whattheshell::{Error, Finish, MatchHandle, VerifiedTurn, v1};
 
 /// What happened in a turn, a line each; what the board says now comes last, if it says anything.
 pub(crate) fn turn(turn: &VerifiedTurn) -> Vec<String> {
@@ -25,6 +25,33 @@ fn event(event: &Event) -> String {
         Event::Hatched { seat, cell } => format!("the egg on {cell} hatches for {seat}"),
         Event::Vanished { cell } => format!("the egg on {cell} vanishes: both captured"),
     }
+}
+
+/// What a status tells a player that the one before did not.
+pub(crate) fn news(game: &MatchHandle, before: &v1::MatchStatus, now: &v1::MatchStatus) -> Vec<&'static str> {
+    let before = if before.turn == now.turn { before } else { &v1::MatchStatus::default() };
+    let is_revealing = |status: &v1::MatchStatus| status.state() == v1::MatchState::Revealing;
+    let is_offered = |status: &v1::MatchStatus| game.is_offered_draw(status);
+    let is_declined = |status: &v1::MatchStatus| {
+        let own = match game.seat() {
+            Some(rules::Seat::Black) => status.black.as_ref(),
+            Some(rules::Seat::White) => status.white.as_ref(),
+            None => None,
+        };
+        own.is_some_and(|own| own.draw_offer() == v1::DrawOffer::Declined)
+    };
+    let is_new = |holds: &dyn Fn(&v1::MatchStatus) -> bool| holds(now) && !holds(before);
+    let mut news = Vec::new();
+    if is_new(&is_revealing) {
+        news.push("both have sealed; the moves are revealed now");
+    }
+    if is_new(&is_offered) {
+        news.push("the other player offers a draw: `accept` or `decline`");
+    }
+    if is_new(&is_declined) {
+        news.push("your offer of a draw is declined");
+    }
+    news
 }
 
 fn standing(position: &Position) -> Option<String> {

@@ -141,7 +141,7 @@ impl MatchHandle {
     }
 
     /// Whether moves are committed to first and revealed later.
-    fn is_commit_reveal(&self) -> Result<bool, Error> {
+    pub(crate) fn is_commit_reveal(&self) -> Result<bool, Error> {
         let mode = i32::try_from(self.terms.settings.seal_mode).ok();
         match mode.and_then(|mode| v1::SealMode::try_from(mode).ok()) {
             Some(v1::SealMode::ServerSealed) => Ok(false),

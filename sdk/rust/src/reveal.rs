@@ -130,6 +130,18 @@ impl MatchHandle {
         }
     }
 
+    /// Whether the player has committed himself in the turn that is played and not revealed his move yet:
+    /// the handle, or what it [exports](Self::export_opening), is still needed.
+    #[must_use]
+    pub fn is_to_reveal(&self, status: &v1::MatchStatus) -> bool {
+        let Some(side) = self.seat().and_then(|seat| convert::seat_status(status, seat)) else {
+            return false;
+        };
+        // A receipt is newer than a status from before the seal.
+        let is_sealed = side.sealed == Some(true) || self.ledger.receipted(status.turn).is_some();
+        matches!(self.is_commit_reveal(), Ok(true)) && is_sealed && side.revealed != Some(true)
+    }
+
     /// A move with its salt as a text that another handle of this player, after a restart, can
     /// [import](Self::import_opening). A move that is not sealed yet gets its salt here: to survive a
     /// crash at any moment, export and store it first, then [seal](Self::seal) the same turn and cell.

@@ -25,6 +25,20 @@ fn a_demo_shows_every_turn_and_verifies_the_match() {
 }
 
 #[test]
+fn a_demo_by_commit_and_reveal_plays_the_same_match_and_verifies_it() {
+    let boards = |told: &[Value]| -> Vec<_> {
+        told.iter().filter_map(|object| object["position"].as_str().map(str::to_owned)).collect()
+    };
+    let sealed = objects(&demo(&["--json", "--seed", "7"]));
+    let output = demo(&["--json", "--seed", "7", "--commit-reveal"]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let revealed = objects(&output);
+    assert_eq!((&sealed[0]["commit_reveal"], &revealed[0]["commit_reveal"]), (&false.into(), &true.into()));
+    assert_eq!(boards(&sealed), boards(&revealed));
+    assert_eq!(revealed[revealed.len() - 1]["event"], "verified");
+}
+
+#[test]
 fn a_demo_for_programs_tells_one_object_a_line() {
     let told = objects(&demo(&["--json", "--seed", "7"]));
     let events: Vec<_> = told.iter().map(|object| object["event"].as_str().unwrap_or_default()).collect();

@@ -57,7 +57,13 @@ fn server() -> (Process, String) {
 
 /// Two players before their first turn.
 fn seated(url: &str) -> (Process, Process) {
-    let mut ann = Process::start(&["play", "--server", url, "--as", "ann", "--invite", "bob"]);
+    seated_with(url, &[])
+}
+
+/// The same, in a match that is invited to with these options.
+fn seated_with(url: &str, options: &[&str]) -> (Process, Process) {
+    let invite = ["play", "--server", url, "--as", "ann", "--invite", "bob"];
+    let mut ann = Process::start(&[&invite, options].concat());
     ann.read_until("--accept ");
     let code = ann.read_until("\n");
     let mut bob = Process::start(&["play", "--server", url, "--as", "bob", "--accept", code.trim()]);
@@ -83,6 +89,51 @@ fn two_people_play_by_invite() {
     assert_eq!(code, Some(0));
     let (said, code) = bob.end();
     assert!(said.contains("you lose; "), "{said}");
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn two_people_agree_on_a_draw() {
+    let (_server, url) = server();
+    let (mut ann, mut bob) = seated(&url);
+    ann.write("draw");
+    assert!(ann.read_until(PROMPT).contains("a draw is offered"));
+    assert!(bob.read_until(PROMPT).contains("the other player offers a draw: `accept` or `decline`"));
+    ann.write("accept");
+    assert!(ann.read_until(PROMPT).contains("refused"), "his own offer is not his to accept");
+    bob.write("decline");
+    bob.read_until(PROMPT);
+    assert!(ann.read_until(PROMPT).contains("your offer of a draw is declined"));
+    bob.write("draw");
+    ann.read_until(PROMPT);
+    ann.write("accept");
+    for player in [ann, bob] {
+        let (said, code) = player.end();
+        assert!(said.contains("a draw: agreed"), "{said}");
+        assert_eq!(code, Some(0));
+    }
+}
+
+#[test]
+fn two_people_play_by_commit_and_reveal() {
+    let (_server, url) = server();
+    let (mut ann, mut bob) = seated_with(&url, &["--commit-reveal"]);
+    ann.write("A1");
+    ann.read_until("sees it when the turn resolves");
+    bob.write("I9");
+    let turn = ann.read_until(PROMPT);
+    assert!(turn.contains("both have sealed; the moves are revealed now"), "{turn}");
+    assert!(turn.contains("black lands on") && turn.contains("white lands on"), "{turn}");
+    bob.read_until(PROMPT);
+    ann.write("A1");
+    assert!(ann.read_until(PROMPT).contains("A1 is occupied"));
+    ann.write("B1");
+    ann.read_until("sees it when the turn resolves");
+    ann.write("quit");
+    ann.read_until("`quit` again leaves all the same");
+    ann.write("quit");
+    let (said, code) = ann.end();
+    assert!(said.contains("the match goes on"), "{said}");
     assert_eq!(code, Some(0));
 }
 

@@ -279,6 +279,9 @@ fn exported() -> String {
 async fn a_client_that_does_not_watch_reveals_when_it_is_told_to() {
     let fake = standing_at(|seal| revealing(1, committed(seal), white_committed(), false));
     let (fake, game) = black(fake).await;
+    let status = fake.game.status.clone().unwrap();
+    assert!(game.is_to_reveal(&status) && !game.is_to_reveal(&open_turn(1)));
+    assert!(!game.is_to_reveal(&v1::MatchStatus { black: Some(side_revealed(&status)), ..status }));
     assert_eq!(game.import_opening(&exported()).unwrap(), (1, cell("E5")));
     assert!(matches!(game.reveal(2).await, Err(Error::NothingToReveal)));
     assert!(fake.reveals().is_empty());
