@@ -1,6 +1,7 @@
 //! The names of keys.
 
 use alloc::boxed::Box;
+use alloc::format;
 use core::fmt;
 use core::str::FromStr;
 
@@ -31,6 +32,18 @@ impl core::error::Error for MalformedKeyId {}
 impl KeyId {
     /// The most characters: every signed receipt and every stored box carries one.
     pub const LENGTH_MAX: usize = 64;
+
+    /// The id of a letter and a number, as `s-2f61c09b`: for keys that are made rather than named.
+    ///
+    /// ```
+    /// use sealing::KeyId;
+    /// assert_eq!(KeyId::numbered('s', 0x2f61_c09b).as_str(), "s-2f61c09b");
+    /// ```
+    #[must_use]
+    pub fn numbered(letter: char, number: u32) -> Self {
+        let letter = if letter.is_ascii_alphanumeric() { letter } else { 'k' };
+        Self(format!("{letter}-{number:08x}").into())
+    }
 
     /// The name.
     #[must_use]

@@ -12,6 +12,7 @@
 mod clock;
 pub mod codec;
 mod invite;
+pub mod keys;
 mod match_store;
 mod player;
 mod request;

@@ -6,6 +6,8 @@
 mod store {
     mod golden;
     mod hostile;
+    mod key_files;
+    mod keys;
     mod played;
     mod rotation;
     mod round_trip;
