@@ -1,0 +1,1 @@
+"""The messages and clients of the package `whattheshell.v1`, generated from its protos."""
