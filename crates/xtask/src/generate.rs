@@ -14,14 +14,16 @@ use anyhow::{Context as _, bail};
 const PROTO_DIR: &str = "proto";
 
 /// A folder of generated code, and what writes all of it.
-struct Generated {
-    dir: &'static str,
-    write: fn(&Path) -> anyhow::Result<()>,
+pub(crate) struct Generated {
+    pub(crate) dir: &'static str,
+    pub(crate) write: fn(&Path) -> anyhow::Result<()>,
+    /// The task that does.
+    pub(crate) task: &'static str,
 }
 
 const GENERATED: [Generated; 2] = [
-    Generated { dir: "crates/wire/src/generated", write: generate_api },
-    Generated { dir: "crates/store/src/generated", write: generate_storage },
+    Generated { dir: "crates/wire/src/generated", write: generate_api, task: "generate" },
+    Generated { dir: "crates/store/src/generated", write: generate_storage, task: "generate" },
 ];
 
 /// The services that players and back ends reach; their imports come along.
@@ -65,19 +67,24 @@ const REDACTED: &[&str] = &[
 /// A proto does not compile, a file cannot be written, or, with `check`, what is committed is not what the
 /// protos say.
 pub(crate) fn run(check: bool) -> anyhow::Result<()> {
-    for generated in &GENERATED {
-        let target = Path::new(generated.dir);
-        if check {
-            compare(generated, target)?;
-        } else {
-            fs::create_dir_all(target)?;
-            (generated.write)(target)?;
-        }
-    }
-    Ok(())
+    GENERATED.iter().try_for_each(|generated| if check { compare(generated) } else { write(generated) })
 }
 
-fn compare(generated: &Generated, target: &Path) -> anyhow::Result<()> {
+/// Writes one folder.
+///
+/// # Errors
+/// Its generator fails.
+pub(crate) fn write(generated: &Generated) -> anyhow::Result<()> {
+    fs::create_dir_all(generated.dir)?;
+    (generated.write)(Path::new(generated.dir))
+}
+
+/// Writes one folder elsewhere and compares it with the committed one.
+///
+/// # Errors
+/// Its generator fails, or the two differ.
+pub(crate) fn compare(generated: &Generated) -> anyhow::Result<()> {
+    let target = Path::new(generated.dir);
     let fresh = Path::new("target").join(format!("generate-check-{}", std::process::id()));
     fs::create_dir_all(&fresh)?;
     let differing = (generated.write)(&fresh).and_then(|()| differences(target, &fresh));
@@ -86,10 +93,11 @@ fn compare(generated: &Generated, target: &Path) -> anyhow::Result<()> {
     if !differing.is_empty() {
         let names: Vec<_> = differing.iter().map(|name| name.to_string_lossy()).collect();
         bail!(
-            "{} in {} {} not what {PROTO_DIR}/ says; run `cargo xtask generate` and commit the result",
+            "{} in {} {} not what {PROTO_DIR}/ says; run `cargo xtask {}` and commit the result",
             names.join(", "),
             generated.dir,
             if names.len() == 1 { "is" } else { "are" },
+            generated.task,
         );
     }
     Ok(())

@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod foreign;
 mod fuzz;
 mod generate;
 mod lint;
@@ -42,9 +43,15 @@ enum Task {
     /// Check layers, file sizes, names, paths and test binaries
     Tidy,
     /// Write the generated code that belongs to proto/
-    Generate,
+    Generate {
+        /// Add that of sdk/python and sdk/typescript, which needs Python and Node
+        #[arg(long)]
+        sdks: bool,
+    },
     /// Lint the protos and format them
     Lint,
+    /// Check the clients in Python and TypeScript, and let each play a match; needs a debug build
+    Foreign,
     /// Run the benches
     Bench {
         /// Run this one only
@@ -72,8 +79,12 @@ fn run(task: Task) -> anyhow::Result<()> {
     match task {
         Task::Test { full } => test::run(full),
         Task::Tidy => tidy::run(),
-        Task::Generate => generate::run(false),
+        Task::Generate { sdks } => {
+            generate::run(false)?;
+            if sdks { foreign::generate() } else { Ok(()) }
+        }
         Task::Lint => lint::run(false),
+        Task::Foreign => foreign::run(),
         Task::Bench { only, json } => bench::run(only.as_deref(), json),
     }
 }

@@ -5,10 +5,20 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
+use cargo_metadata::MetadataCommand;
 
 /// The cargo that runs this task, so that a task never mixes two toolchains.
 pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// The product's binary, as the last debug build made it.
+///
+/// # Errors
+/// cargo cannot say where it is.
+pub(crate) fn wts() -> anyhow::Result<Command> {
+    let target = MetadataCommand::new().no_deps().exec()?.target_directory;
+    Ok(Command::new(target.join("debug").join("wts")))
 }
 
 /// Runs `command` with its output on ours.
@@ -107,7 +117,8 @@ pub(crate) fn line(command: &Command) -> String {
         .join(" ")
 }
 
-fn start_failure(command: &Command) -> String {
+/// What to say where a command cannot be started.
+pub(crate) fn start_failure(command: &Command) -> String {
     format!("cannot start `{}`", line(command))
 }
 

@@ -5,10 +5,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use cargo_metadata::MetadataCommand;
 
 use crate::process::{self, Closing};
-use crate::{bench, fuzz, generate, lint, tidy, tool};
+use crate::{bench, foreign, fuzz, generate, lint, tidy, tool};
 
 /// One step of a test run.
 struct Stage {
@@ -87,6 +86,11 @@ const STAGES: &[Stage] = &[
         work: Work::Wts(|| Ok(vec!["demo".into()])),
     },
     Stage {
+        name: "foreign",
+        why: "a client in another language is not what the protos say, or cannot play a whole match",
+        work: Work::Own(foreign::run),
+    },
+    Stage {
         name: "doc",
         why: "a link in the documentation leads nowhere",
         work: Work::Cargo(
@@ -142,10 +146,7 @@ fn perform(work: &Work) -> anyhow::Result<Vec<Closing>> {
             process::run_tests(process::cargo().args(*arguments).envs(variables.iter().copied()))
         }
         Work::Deny(arguments) => process::run_tests(Command::new(tool::deny()?).args(*arguments)),
-        Work::Wts(arguments) => {
-            let target = MetadataCommand::new().no_deps().exec()?.target_directory;
-            process::run_tests(Command::new(target.join("debug").join("wts")).args(arguments()?))
-        }
+        Work::Wts(arguments) => process::run_tests(process::wts()?.args(arguments()?)),
         Work::Own(task) => task().map(|()| Vec::new()),
     }
 }

@@ -1,5 +1,6 @@
 //! Tools that the tests need beside cargo: found, or installed once.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -98,7 +99,61 @@ fn same_minor(found: &str, wanted: &str) -> bool {
     found.rsplit(' ').next().is_some_and(|found| minor(found).is_some() && minor(found) == minor(wanted))
 }
 
-fn answers(command: &mut Command) -> bool {
+/// The path of a Python environment in `target/tools` with these requirements, as pip reads them, in it.
+///
+/// # Errors
+/// Python is missing, or a requirement cannot be installed.
+pub(crate) fn python_environment(name: &str, requirements: &str) -> anyhow::Result<PathBuf> {
+    let environment = std::env::current_dir()?.join("target/tools").join(name);
+    let python = environment.join("bin/python");
+    let installed = environment.join("installed.txt");
+    if fs::read_to_string(&installed).is_ok_and(|installed| installed == requirements)
+        && answers(Command::new(&python).arg("--version"))
+    {
+        return Ok(environment);
+    }
+    // Debian splits the module off.
+    let has_venv = || answers(Command::new("python3").args(["-c", "import ensurepip, venv"]));
+    ensure("Python's venv module", has_venv, &["python3-venv"])?;
+    process::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
+    let wanted = environment.join("wanted.txt");
+    fs::write(&wanted, requirements)?;
+    process::run(
+        Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(["--only-binary", ":all:", "--requirement"])
+            .arg(&wanted),
+    )?;
+    fs::rename(&wanted, &installed)?;
+    Ok(environment)
+}
+
+/// Installs Debian's packages of `what` unless it is there: only as root, as on a fresh machine.
+///
+/// # Errors
+/// It is missing and cannot be installed.
+pub(crate) fn ensure(what: &str, is_there: impl Fn() -> bool, packages: &[&str]) -> anyhow::Result<()> {
+    if is_there() {
+        return Ok(());
+    }
+    if !answers(Command::new("sh").args(["-c", r#"command -v apt-get && test "$(id -u)" = 0"#])) {
+        bail!("{what} is missing; its Debian packages: {}", packages.join(" "));
+    }
+    process::run(Command::new("apt-get").args(["update", "--quiet"]))?;
+    process::run(
+        Command::new("apt-get")
+            .args(["install", "--quiet", "--yes", "--no-install-recommends"])
+            .args(packages)
+            .env("DEBIAN_FRONTEND", "noninteractive"),
+    )?;
+    if !is_there() {
+        bail!("{what} does not work after its installation");
+    }
+    Ok(())
+}
+
+/// Whether a command starts and ends well; what it prints is dropped.
+pub(crate) fn answers(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())

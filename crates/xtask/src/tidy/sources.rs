@@ -14,6 +14,8 @@ const SOURCE_EXTENSIONS: &[&str] =
     &["rs", "py", "sh", "ts", "js", "go", "java", "kt", "swift", "dart", "cs", "cpp", "php", "rb"];
 /// Folders that a generator writes.
 const GENERATED_FOLDERS: &[&str] = &["generated", "gen"];
+/// How the names of files end that a generator writes among others.
+const GENERATED_ENDINGS: &[&str] = &["_pb2.py", "_pb2_grpc.py"];
 /// Names that say nothing about what is inside, so that everything ends up there.
 const CATCH_ALL_NAMES: &[&str] = &["util", "utils", "common", "helper", "helpers", "misc", "types"];
 /// Top-level folders of a developer's machine.
@@ -29,7 +31,8 @@ pub(super) struct Source {
 impl Source {
     fn is_written_source(&self) -> bool {
         let path = Path::new(&self.path);
-        let generated = self.path.split('/').any(|folder| GENERATED_FOLDERS.contains(&folder));
+        let generated = self.path.split('/').any(|folder| GENERATED_FOLDERS.contains(&folder))
+            || GENERATED_ENDINGS.iter().any(|ending| self.path.ends_with(ending));
         let extension = path.extension().and_then(|extension| extension.to_str());
         !generated && extension.is_some_and(|extension| SOURCE_EXTENSIONS.contains(&extension))
     }
@@ -135,7 +138,12 @@ mod tests {
     #[test]
     fn generated_code_and_data_may_be_long() {
         let text = "x\n".repeat(9_000);
-        for path in ["crates/wire/src/generated/v1.rs", "tests/vectors/games.jsonl", "Cargo.lock"] {
+        for path in [
+            "crates/wire/src/generated/v1.rs",
+            "sdk/python/src/whattheshell/v1/game_pb2.py",
+            "tests/vectors/games.jsonl",
+            "Cargo.lock",
+        ] {
             assert!(long_files(&source(path, &text), LINES_MAX).is_empty(), "{path}");
         }
     }
