@@ -160,11 +160,19 @@ fn a_reveal_for_a_resolved_turn_is_refused_unless_it_repeats_one() {
          5000 reveal black E5 as t in 2 -> refused NotInRevealPhase { turn: 2 }
          5000 reveal black E5 as t in 3 -> refused TurnNotOpenYet { turn: 3 }",
     );
-    // A turn in which nothing had to be revealed.
+}
+
+#[test]
+fn nothing_is_revealed_where_the_server_seals() {
     check_started(
         crate::settings::DEFAULT,
-        "3000 play E5/D4
-         4000 reveal black E5 as b1 in 1 -> refused TurnClosed { turn: 1 }",
+        "3000 seal black E5 as b1
+         3000 reveal black E5 as r      -> refused SealModeMismatch
+         4000 seal white D4 as w1
+         5000 reveal black E5 as r in 1 -> refused SealModeMismatch
+         5000 reveal black E5 as r in 3 -> refused SealModeMismatch
+         6000 resign black as q
+         7000 reveal black E5 as r in 2 -> refused MatchFinished",
     );
 }
 

@@ -79,9 +79,9 @@ fn while_a_turn_is_open() {
          3000 join white         -> done
          3000 seal black E5 as a -> receipt black 1 at 3000; changed
          3000 seal white E5 as a -> receipt white 1 at 3000; changed
-         3000 reveal black E5 as a -> refused NotInRevealPhase { turn: 1 }
-         3000 reveal white E5 as a -> refused NotInRevealPhase { turn: 1 }
-         3000 reveal white E5 as a in 2 -> refused TurnNotOpenYet { turn: 2 }
+         3000 reveal black E5 as a -> refused SealModeMismatch
+         3000 reveal white E5 as a -> refused SealModeMismatch
+         3000 reveal white E5 as a in 2 -> refused SealModeMismatch
          3000 offer black as o   -> done; changed
          3000 offer white as o   -> done; changed
          3000 offer white as o in 2 -> refused TurnNotOpenYet { turn: 2 }
@@ -105,9 +105,9 @@ fn while_one_has_sealed() {
          3000 seal black E5 as a -> receipt black 1 at 2500
          3000 seal black E5 as b -> refused AlreadySealed { turn: 1 }
          3000 seal white E5 as a -> receipt white 1 at 3000; resolved 1; turn 2 until 33000
-         3000 reveal black E5 as a -> refused NotInRevealPhase { turn: 1 }
-         3000 reveal white E5 as a -> refused NotInRevealPhase { turn: 1 }
-         3000 reveal white E5 as a in 2 -> refused TurnNotOpenYet { turn: 2 }
+         3000 reveal black E5 as a -> refused SealModeMismatch
+         3000 reveal white E5 as a -> refused SealModeMismatch
+         3000 reveal white E5 as a in 2 -> refused SealModeMismatch
          3000 offer black as o   -> done; changed
          3000 offer white as o   -> done; changed
          3000 offer white as o in 2 -> refused TurnNotOpenYet { turn: 2 }
@@ -179,8 +179,8 @@ fn while_an_offer_is_open() {
          3000 join white         -> done
          3000 seal black E5 as a -> receipt black 1 at 3000; changed
          3000 seal white E5 as a -> receipt white 1 at 3000; changed
-         3000 reveal black E5 as a -> refused NotInRevealPhase { turn: 1 }
-         3000 reveal white E5 as a -> refused NotInRevealPhase { turn: 1 }
+         3000 reveal black E5 as a -> refused SealModeMismatch
+         3000 reveal white E5 as a -> refused SealModeMismatch
          3000 offer black as o   -> done
          3000 offer black as p   -> refused AlreadyOffered
          3000 offer white as o   -> done; ends Draw AgreedDraw at 3000
@@ -200,6 +200,33 @@ const COMMITTED: &str = "1000 join black
     2000 join white
     2500 seal black E5 as a
     2500 seal white D4 as a";
+
+#[test]
+fn while_one_has_committed() {
+    check_phase_of(
+        &REVEALED,
+        "1000 join black\n2000 join white\n2500 seal black E5 as a",
+        "3000 join black           -> done
+         3000 join white           -> done
+         3000 seal black E5 as a   -> receipt black 1 at 2500
+         3000 seal black E5 as b   -> refused AlreadySealed { turn: 1 }
+         3000 seal white D4 as a   -> receipt white 1 at 3000; reveals until 13000
+         3000 seal white D4 as a open -> refused SealModeMismatch
+         3000 reveal black E5 as v -> refused NotInRevealPhase { turn: 1 }
+         3000 reveal white D4 as v -> refused NotInRevealPhase { turn: 1 }
+         3000 reveal black E5 as v in 2 -> refused TurnNotOpenYet { turn: 2 }
+         3000 offer black as o     -> done; changed
+         3000 offer white as o     -> done; changed
+         3000 accept black as o    -> refused NoOpenOffer
+         3000 accept white as o    -> refused NoOpenOffer
+         3000 decline black as o   -> refused NoOpenOffer
+         3000 decline white as o   -> refused NoOpenOffer
+         3000 resign black as r    -> done; ends WhiteWins Resignation at 3000
+         3000 resign white as r    -> done; ends BlackWins Resignation at 3000
+         3000 abort                -> done; ends Void Operator at 3000
+         3000 tick                 -> done",
+    );
+}
 
 #[test]
 fn while_both_are_to_reveal() {
