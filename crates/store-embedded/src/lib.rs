@@ -1,10 +1,48 @@
 //! The single-node store: everything in one process, nothing else to install.
 //!
-//! [`VolatileStore`] keeps all in memory: for tests, and for a server whose matches may end with it.
+//! [`EmbeddedStore`] keeps all in a directory; what it has acknowledged survives `kill -9` and a power
+//! cut. [`VolatileStore`] is the same code with nothing behind it: for tests, and for a server whose
+//! matches may end with it.
+//!
+//! **How it works.** Live matches are in memory. A change is prepared there under its shard's lock, on
+//! what everyone sees, and the match is claimed; then its records go to the one writing thread, which
+//! writes whatever waits as one batch with one fsync; only then is the change applied to the memory, and
+//! so seen by reads, hints, conflicts and the caller. Another change of the same match waits for the
+//! claim and then meets the winner's head. A finished match leaves memory and is read from the disk.
+//! What is due and who waits for what is in the heads themselves: a start reads the live ones. If a write
+//! fails the process ends: after a failed fsync nobody knows what is on the disk.
+//!
+//! **The engine** is fjall, a log-structured store in safe Rust. Measured with one writing thread over
+//! 10,000 live matches, a head of 300 bytes each commit and a turn of 400 bytes every second one, CPU
+//! time a commit in groups of 1, 8, 64 and 256, without fsync: fjall 6.3, 4.5, 4.4, 4.1 µs; SQLite (WAL)
+//! 19, 14, 11, 10 µs; redb 43, 17, 11, 10 µs; with fsync at 64 in flight 21,000 commits a second against
+//! 12,000 and 10,000. A commit appends to a log here and touches whole pages there. redb alone lets a test
+//! cut the power from within, by its storage trait; fjall shows a write only after its fsync, ends for
+//! good after a failed one, and is cut off from outside, at the system calls.
+#![allow(private_bounds, reason = "what is behind the memory is chosen here, by the two aliases")]
 
+mod claims;
+mod directory;
+mod disk;
+mod durable;
+mod error;
+mod key;
 mod ledger;
+mod lists;
+mod memory;
 mod players;
+mod record;
 mod shard;
-mod volatile;
+mod single_node;
+mod writer;
 
-pub use volatile::VolatileStore;
+pub use disk::Durability;
+pub use durable::Durable;
+pub use error::OpenError;
+pub use single_node::{Backing, Nothing, SingleNode};
+
+/// The store of one node, in a directory.
+pub type EmbeddedStore = SingleNode<Durable>;
+
+/// The store of one node, in memory.
+pub type VolatileStore = SingleNode<Nothing>;

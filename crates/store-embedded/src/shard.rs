@@ -8,8 +8,10 @@ use sealing::MatchId;
 use store::{Commit, CommitOutcome, Due, Hints, Loaded, StoreError, Stored, Version};
 use tokio::sync::watch;
 
-/// Live and finished matches a shard holds at most: with 16 shards about 130,000, some 3 GB at 40 turns
-/// each. What comes above is refused rather than swapped.
+use crate::claims::{Claims, Turnstile};
+
+/// Matches a shard holds in memory at most: with 16 shards about 130,000, some 3 GB at 40 turns each.
+/// What comes above is refused rather than swapped.
 const MATCHES_MAX: usize = 8_192;
 
 /// A gap between two operations above this counts as an outage, ms: three of the clockwork's pauses of
@@ -19,33 +21,79 @@ const OUTAGE_MIN_MS: u64 = 3_000;
 /// How long a finished match can still be read, ms: a week, longer than any claim or invite.
 pub(crate) const RETENTION_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
 
+/// Resolved turns of a match kept in memory where the others can be read from a disk: what a late seal
+/// or a stream that lags a little asks for.
+const RECENT_TURNS: usize = 8;
+
 struct Entry {
     stored: Stored,
+    /// Resolved turns that are on the disk only.
+    earlier: u32,
+    /// Those after them.
     turns: Vec<Arc<TurnRecord>>,
     /// Where the match stands in the due set.
     due: Option<Stamp>,
     hints: watch::Sender<Version>,
 }
 
-/// One shard. Every operation takes the clock's time and is atomic under the shard's lock.
+/// What stands behind the memory of a shard.
+pub(crate) trait Behind {
+    /// Whether what is at rest can be read from there, and so need not stay in memory.
+    const KEEPS: bool;
+
+    /// A match at rest.
+    fn resting(&self, id: MatchId) -> Result<Option<Stored>, StoreError>;
+}
+
+/// The state of a match after a change that is not yet made. While it exists the match is claimed.
+pub(crate) struct Prepared {
+    pub(crate) stored: Stored,
+    /// The turn to append.
+    pub(crate) turn: Option<Arc<TurnRecord>>,
+}
+
+/// How far a change has come.
+pub(crate) enum Step<I, A> {
+    /// There is nothing to write: this is the answer.
+    Answered(A),
+    /// Another change of the match is in flight: wait for it and try again.
+    Busy(I, Turnstile),
+    /// This is to be written and then applied.
+    Prepared(Prepared),
+}
+
+/// A match is over and nothing waits on it: it never changes again.
+pub(crate) fn rests(stored: &Stored) -> bool {
+    stored.head.finish().is_some() && stored.follow_ups.is_empty()
+}
+
+/// The last moment at which a finished match can be read.
+pub(crate) fn kept_until(head: &Match) -> Option<Stamp> {
+    head.finish().map(|finish| finish.at.plus_ms(RETENTION_MS))
+}
+
+/// One shard. Every operation takes the clock's time and is atomic under the shard's lock. A change has
+/// two of them: it is prepared on what everyone sees, and applied, to be seen, once it is durable.
 pub(crate) struct Shard {
     /// When somebody was last here.
     alive: Stamp,
     outage_ms: u64,
     matches: HashMap<MatchId, Entry>,
+    changing: Claims<MatchId>,
     due: BTreeSet<(Stamp, MatchId)>,
-    /// Finished matches by the end of their retention.
-    expiring: BTreeSet<(Stamp, MatchId)>,
+    /// Matches in memory that are at rest, by the end of their retention.
+    resting: BTreeSet<(Stamp, MatchId)>,
 }
 
 impl Shard {
-    pub(crate) fn new(now: Stamp) -> Self {
+    pub(crate) fn new(alive: Stamp, outage_ms: u64) -> Self {
         Self {
-            alive: now,
-            outage_ms: 0,
+            alive,
+            outage_ms,
             matches: HashMap::new(),
+            changing: Claims::default(),
             due: BTreeSet::new(),
-            expiring: BTreeSet::new(),
+            resting: BTreeSet::new(),
         }
     }
 
@@ -59,68 +107,143 @@ impl Shard {
         Now { stamp: self.alive, outage_ms: self.outage_ms }
     }
 
-    pub(crate) fn create(&mut self, change: Change, nonce: [u8; 8], now: Now) -> Result<Loaded, StoreError> {
+    /// When somebody was last here, and the outage sum.
+    pub(crate) fn clock(&self) -> Now {
+        Now { stamp: self.alive, outage_ms: self.outage_ms }
+    }
+
+    pub(crate) fn create<B: Behind>(
+        &mut self,
+        (change, nonce): (Change, [u8; 8]),
+        now: Now,
+        behind: &B,
+    ) -> Step<(Change, [u8; 8]), Result<Loaded, StoreError>> {
         let id = change.next.id;
-        if !self.matches.contains_key(&id) {
-            if self.matches.len() >= MATCHES_MAX {
-                return Err(StoreError::Full { limit: MATCHES_MAX, what: "matches a shard" });
-            }
-            let version = Version::first(nonce);
-            let stored = Stored {
-                head: Arc::new(change.next),
-                version,
-                stamp: now.stamp,
-                follow_ups: change.follow_ups,
-            };
-            let entry = Entry { stored, turns: Vec::new(), due: None, hints: watch::Sender::new(version) };
-            self.matches.insert(id, entry);
-            self.reschedule(id, None);
+        if let Some(turnstile) = self.changing.queue(&id) {
+            return Step::Busy((change, nonce), turnstile);
         }
-        self.load(id, now)
+        match self.recall(id, behind) {
+            Ok(_) => return Step::Answered(self.load(id, now).ok_or(StoreError::NotFound)),
+            Err(StoreError::NotFound) => {}
+            Err(error) => return Step::Answered(Err(error)),
+        }
+        if self.matches.len() >= MATCHES_MAX {
+            let full = StoreError::Full { limit: MATCHES_MAX, what: "matches a shard" };
+            return Step::Answered(Err(full));
+        }
+        self.changing.claim(id);
+        let stored = Stored {
+            head: Arc::new(change.next),
+            version: Version::first(nonce),
+            stamp: now.stamp,
+            follow_ups: change.follow_ups,
+        };
+        Step::Prepared(Prepared { stored, turn: None })
     }
 
-    pub(crate) fn load(&self, id: MatchId, now: Now) -> Result<Loaded, StoreError> {
-        let stored = self.entry(id)?.stored.clone();
-        Ok(Loaded { now: Now { stamp: now.stamp.max(stored.stamp), ..now }, stored })
-    }
-
-    pub(crate) fn commit(&mut self, commit: Commit, now: Now) -> Result<CommitOutcome, StoreError> {
+    pub(crate) fn commit<B: Behind>(
+        &mut self,
+        commit: Commit,
+        now: Now,
+        behind: &B,
+    ) -> Step<Commit, Result<CommitOutcome, StoreError>> {
         let id = commit.change.next.id;
-        let entry = self.matches.get_mut(&id).ok_or(StoreError::NotFound)?;
-        if entry.stored.version != commit.expected {
-            return self.load(id, now).map(CommitOutcome::Conflict);
+        if let Some(turnstile) = self.changing.queue(&id) {
+            return Step::Busy(commit, turnstile);
         }
-        if let Some(refused) = commit.refused_at(entry.stored.stamp, now) {
-            return Ok(refused);
+        let stored = match self.recall(id, behind) {
+            Ok(entry) => &entry.stored,
+            Err(error) => return Step::Answered(Err(error)),
+        };
+        if stored.version != commit.expected {
+            let stored = stored.clone();
+            return Step::Answered(Ok(CommitOutcome::Conflict(loaded(stored, now))));
         }
-        entry.turns.extend(commit.change.turn().map(|turn| Arc::new(turn.clone())));
-        let mut follow_ups = std::mem::take(&mut entry.stored.follow_ups);
+        if let Some(refused) = commit.refused_at(stored.stamp, now) {
+            return Step::Answered(Ok(refused));
+        }
+        let turn = commit.change.turn().map(|turn| Arc::new(turn.clone()));
+        let mut follow_ups = stored.follow_ups.clone();
         follow_ups.retain(|waiting| !commit.change.follow_ups.contains(waiting));
         follow_ups.extend(commit.change.follow_ups);
-        entry.stored = Stored {
+        let stored = Stored {
             head: Arc::new(commit.change.next),
             version: commit.expected.next(commit.nonce),
             stamp: commit.judged.stamp,
             follow_ups,
         };
-        let stored = entry.stored.clone();
-        entry.hints.send_replace(stored.version);
-        self.reschedule(id, None);
-        Ok(CommitOutcome::Committed(stored))
+        self.changing.claim(id);
+        Step::Prepared(Prepared { stored, turn })
     }
 
-    pub(crate) fn turns(
-        &self,
+    pub(crate) fn settle<B: Behind>(
+        &mut self,
         id: MatchId,
-        from: u32,
-        limit: usize,
-    ) -> Result<Vec<Arc<TurnRecord>>, StoreError> {
-        let skip = from.saturating_sub(1) as usize;
-        Ok(self.entry(id)?.turns.iter().skip(skip).take(limit).cloned().collect())
+        version: Version,
+        done: &[FollowUp],
+        behind: &B,
+    ) -> Step<(), Result<(), StoreError>> {
+        if let Some(turnstile) = self.changing.queue(&id) {
+            return Step::Busy((), turnstile);
+        }
+        let stored = match self.recall(id, behind) {
+            Ok(entry) => &entry.stored,
+            Err(error) => return Step::Answered(Err(error)),
+        };
+        let settles = stored.follow_ups.iter().any(|waiting| done.contains(waiting));
+        if stored.version != version || !settles {
+            return Step::Answered(Ok(()));
+        }
+        let mut stored = stored.clone();
+        stored.follow_ups.retain(|waiting| !done.contains(waiting));
+        self.changing.claim(id);
+        Step::Prepared(Prepared { stored, turn: None })
     }
 
-    pub(crate) fn watch(&self, id: MatchId) -> Result<Hints, StoreError> {
-        Ok(Hints::new(self.entry(id)?.hints.subscribe()))
+    /// Lets everyone see a change.
+    pub(crate) fn apply<B: Behind>(&mut self, prepared: Prepared) {
+        let Prepared { stored, turn } = prepared;
+        let id = stored.head.id;
+        self.changing.release(&id);
+        let version = stored.version;
+        let entry = self.matches.entry(id).or_insert_with(|| Entry::new(stored.clone()));
+        entry.stored = stored;
+        entry.turns.extend(turn);
+        if B::KEEPS && entry.turns.len() >= 2 * RECENT_TURNS {
+            entry.turns.drain(..RECENT_TURNS);
+            entry.earlier = entry.stored.head.resolved.saturating_sub(entry.turns.len() as u32);
+        }
+        entry.hints.send_if_modified(|hinted| std::mem::replace(hinted, version) != version);
+        self.reschedule(id, None);
+    }
+
+    /// Forgets a change that could not be written.
+    pub(crate) fn give_up(&mut self, id: MatchId) {
+        self.changing.release(&id);
+    }
+
+    /// Takes in a match that an earlier process left.
+    pub(crate) fn restore(&mut self, stored: Stored) {
+        let id = stored.head.id;
+        self.matches.insert(id, Entry::new(stored));
+        self.reschedule(id, None);
+    }
+
+    /// A match in memory.
+    pub(crate) fn load(&self, id: MatchId, now: Now) -> Option<Loaded> {
+        self.matches.get(&id).map(|entry| loaded(entry.stored.clone(), now))
+    }
+
+    /// The turns in memory from `from` on, at most `limit`, and how many turns there are before them that
+    /// are on the disk only. None if the match is not in memory.
+    pub(crate) fn turns(&self, id: MatchId, from: u32, limit: usize) -> Option<(u32, Vec<Arc<TurnRecord>>)> {
+        let entry = self.matches.get(&id)?;
+        let skip = from.saturating_sub(1).saturating_sub(entry.earlier) as usize;
+        Some((entry.earlier, entry.turns.iter().skip(skip).take(limit).cloned().collect()))
+    }
+
+    pub(crate) fn watch<B: Behind>(&mut self, id: MatchId, behind: &B) -> Result<Hints, StoreError> {
+        Ok(Hints::new(self.recall(id, behind)?.hints.subscribe()))
     }
 
     pub(crate) fn due(&self, limit: usize, now: Now) -> Due {
@@ -128,44 +251,61 @@ impl Shard {
         Due { matches: passed.take(limit).map(|(_, id)| *id).collect(), now }
     }
 
-    pub(crate) fn postpone(&mut self, id: MatchId, version: Version, due: Stamp) -> Result<(), StoreError> {
-        let stored = &self.entry(id)?.stored;
-        if stored.version == version && (stored.head.due().is_some() || !stored.follow_ups.is_empty()) {
+    pub(crate) fn postpone<B: Behind>(
+        &mut self,
+        id: MatchId,
+        version: Version,
+        due: Stamp,
+        behind: &B,
+    ) -> Result<(), StoreError> {
+        let stored = &self.recall(id, behind)?.stored;
+        if stored.version == version && !rests(stored) {
             self.reschedule(id, Some(due));
         }
         Ok(())
     }
 
-    pub(crate) fn settle(
-        &mut self,
-        id: MatchId,
-        version: Version,
-        done: &[FollowUp],
-    ) -> Result<(), StoreError> {
-        let entry = self.matches.get_mut(&id).ok_or(StoreError::NotFound)?;
-        if entry.stored.version == version {
-            entry.stored.follow_ups.retain(|waiting| !done.contains(waiting));
-            self.reschedule(id, None);
-        }
-        Ok(())
-    }
-
-    /// Forgets the matches whose retention has passed and returns them.
+    /// Forgets the matches whose retention has passed and returns them. For a shard with nothing behind.
     pub(crate) fn expire(&mut self, now: Now) -> Vec<Arc<Match>> {
         let mut expired = Vec::new();
-        while let Some((at, id)) = self.expiring.first().copied().filter(|(at, _)| *at < now.stamp) {
-            self.expiring.remove(&(at, id));
+        while let Some((at, id)) = self.resting.first().copied().filter(|(at, _)| *at < now.stamp) {
+            self.resting.remove(&(at, id));
             expired.extend(self.matches.remove(&id).map(|entry| entry.stored.head));
         }
         expired
     }
 
-    fn entry(&self, id: MatchId) -> Result<&Entry, StoreError> {
+    /// Takes the matches at rest out of memory that nobody watches. For a shard with something behind.
+    pub(crate) fn lay_to_rest(&mut self) {
+        let (matches, changing) = (&mut self.matches, &self.changing);
+        self.resting.retain(|(_, id)| {
+            let watched = matches.get(id).is_some_and(|entry| entry.hints.receiver_count() > 0);
+            let stays = watched || changing.holds(id);
+            if !stays {
+                matches.remove(id);
+            }
+            stays
+        });
+    }
+
+    /// Takes a match out of memory that is no longer stored.
+    pub(crate) fn forget(&mut self, id: MatchId) {
+        if let Some(until) = self.matches.remove(&id).and_then(|entry| kept_until(&entry.stored.head)) {
+            self.resting.remove(&(until, id));
+        }
+    }
+
+    /// A match in memory, brought there if it was at rest.
+    fn recall<B: Behind>(&mut self, id: MatchId, behind: &B) -> Result<&Entry, StoreError> {
+        if !self.matches.contains_key(&id) {
+            let stored = behind.resting(id)?.ok_or(StoreError::NotFound)?;
+            self.restore(stored);
+        }
         self.matches.get(&id).ok_or(StoreError::NotFound)
     }
 
     /// Puts a match where it belongs in the due set: at `postponed` if given, at once while a follow-up
-    /// waits, else at its next deadline. One with nothing left to do expires.
+    /// waits, else at its next deadline. One with nothing left to do is at rest.
     fn reschedule(&mut self, id: MatchId, postponed: Option<Stamp>) {
         let Some(entry) = self.matches.get_mut(&id) else { return };
         if let Some(old) = entry.due.take() {
@@ -173,14 +313,27 @@ impl Shard {
         }
         let waiting = (!entry.stored.follow_ups.is_empty()).then_some(entry.stored.stamp);
         entry.due = postponed.or(waiting).or_else(|| entry.stored.head.due());
-        match (entry.due, entry.stored.head.finish()) {
+        match (entry.due, kept_until(&entry.stored.head)) {
             (Some(due), _) => {
                 self.due.insert((due, id));
             }
-            (None, Some(finish)) => {
-                self.expiring.insert((finish.at.plus_ms(RETENTION_MS), id));
+            (None, Some(until)) => {
+                self.resting.insert((until, id));
             }
             (None, None) => {}
         }
     }
+}
+
+impl Entry {
+    /// A match whose turns, if it has any, are on the disk.
+    fn new(stored: Stored) -> Self {
+        let hints = watch::Sender::new(stored.version);
+        Self { earlier: stored.head.resolved, turns: Vec::new(), due: None, hints, stored }
+    }
+}
+
+/// What is stored, and a time that is never before it.
+pub(crate) fn loaded(stored: Stored, now: Now) -> Loaded {
+    Loaded { now: Now { stamp: now.stamp.max(stored.stamp), ..now }, stored }
 }

@@ -1,0 +1,158 @@
+//! The directory of a store: who may use it, and in what format it is written.
+//!
+//! ```text
+//! DIR/lock      held by the process that has the store open
+//! DIR/format    the number of the format, as text; written before anything else
+//! DIR/engine/   the engine's files
+//! ```
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::OpenError;
+
+/// The newest format that this program reads, and the one it writes. Raised when an older program could
+/// no longer read what is written.
+pub(crate) const FORMAT: u32 = 1;
+
+/// The oldest format that this program reads.
+const FORMAT_MIN: u32 = 1;
+
+const LOCK: &str = "lock";
+const FORMAT_FILE: &str = "format";
+const ENGINE: &str = "engine";
+/// What was begun and not finished is not there.
+const UNFINISHED: &str = ".new";
+
+/// A directory that this process alone uses until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    path: PathBuf,
+    /// The operating system gives the lock back when the process ends, however it ends.
+    _lock: File,
+}
+
+impl Directory {
+    /// Takes a directory that has a store.
+    pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
+        if !path.join(FORMAT_FILE).exists() {
+            return Err(OpenError::Missing { directory: path.to_owned() });
+        }
+        let directory = Self::lock(path)?;
+        directory.check_format()?;
+        Ok(directory)
+    }
+
+    /// Takes a directory that has a store, or one in which a store can begin.
+    pub(crate) fn open_or_begin(path: &Path) -> Result<Self, OpenError> {
+        if path.join(FORMAT_FILE).exists() {
+            return Self::open(path);
+        }
+        Self::begin(path)
+    }
+
+    /// Takes a directory that has no store and makes a place for one.
+    pub(crate) fn begin(path: &Path) -> Result<Self, OpenError> {
+        std::fs::create_dir_all(path).map_err(|error| OpenError::io(path, error))?;
+        let directory = Self::lock(path)?;
+        directory.check_empty()?;
+        directory.write_format()?;
+        Ok(directory)
+    }
+
+    fn lock(path: &Path) -> Result<Self, OpenError> {
+        let lock_path = path.join(LOCK);
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&lock_path);
+        let lock = lock.map_err(|error| OpenError::io(&lock_path, error))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(OpenError::InUse { directory: path.to_owned() }),
+            Err(TryLockError::Error(error)) => Err(OpenError::io(&lock_path, error)),
+        }
+    }
+
+    /// Keys and other files of the server may lie beside the store; another engine may not.
+    fn check_empty(&self) -> Result<(), OpenError> {
+        if self.engine().exists() {
+            return Err(OpenError::NotAStore { directory: self.path.clone() });
+        }
+        Ok(())
+    }
+
+    fn check_format(&self) -> Result<(), OpenError> {
+        let path = self.path.join(FORMAT_FILE);
+        let text = std::fs::read_to_string(&path).map_err(|error| OpenError::io(&path, error))?;
+        let found: u32 = text
+            .trim()
+            .parse()
+            .map_err(|_| OpenError::Damaged(format!("{} is no number", path.display())))?;
+        if found > FORMAT {
+            return Err(OpenError::Newer { directory: self.path.clone(), found, known: FORMAT });
+        }
+        if found < FORMAT_MIN {
+            return Err(OpenError::Damaged(format!("there never was a format {found}")));
+        }
+        Ok(())
+    }
+
+    fn write_format(&self) -> Result<(), OpenError> {
+        self.write_whole(FORMAT_FILE, format!("{FORMAT}\n").as_bytes())
+    }
+
+    /// Writes a file as a whole or not at all, and durably.
+    fn write_whole(&self, name: &str, content: &[u8]) -> Result<(), OpenError> {
+        let path = self.path.join(name);
+        let unfinished = self.path.join(format!("{name}{UNFINISHED}"));
+        let write = || {
+            let mut file = File::create(&unfinished)?;
+            file.write_all(content)?;
+            file.sync_all()?;
+            std::fs::rename(&unfinished, &path)?;
+            sync_directory(&self.path)
+        };
+        write().map_err(|error| OpenError::io(&path, error))
+    }
+
+    /// Where the engine keeps its files.
+    pub(crate) fn engine(&self) -> PathBuf {
+        self.path.join(ENGINE)
+    }
+
+    /// Makes the engine's directory: `fill` writes to another place, which takes the name only when it is
+    /// complete. A power cut at any moment leaves all of it or nothing.
+    pub(crate) fn make_engine(
+        &self,
+        fill: impl FnOnce(&Path) -> Result<(), OpenError>,
+    ) -> Result<(), OpenError> {
+        let unfinished = self.path.join(format!("{ENGINE}{UNFINISHED}"));
+        if unfinished.exists() {
+            std::fs::remove_dir_all(&unfinished).map_err(|error| OpenError::io(&unfinished, error))?;
+        }
+        fill(&unfinished)?;
+        let finish = || {
+            sync_tree(&unfinished)?;
+            std::fs::rename(&unfinished, self.engine())?;
+            sync_directory(&self.path)
+        };
+        finish().map_err(|error| OpenError::io(&unfinished, error))
+    }
+}
+
+/// Makes the names in a directory durable.
+fn sync_directory(path: &Path) -> std::io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Makes everything below a directory durable.
+fn sync_tree(path: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync_tree(&entry.path())?;
+        } else {
+            File::open(entry.path())?.sync_all()?;
+        }
+    }
+    sync_directory(path)
+}

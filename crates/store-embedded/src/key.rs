@@ -1,0 +1,75 @@
+//! How keys are written: so that what is read together lies together, in the order it is read in.
+
+use referee::Stamp;
+use sealing::MatchId;
+use store::{Indexed, PageKey, RequestKey};
+
+/// Bytes of a match's id.
+const ID_BYTES: usize = 16;
+
+/// Ends a name in a key: no name holds it.
+const END: u8 = 0;
+
+/// Which of a player's two lists an entry is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum List {
+    Live = 0,
+    Finished = 1,
+}
+
+/// `match ‖ turn`: a match's turns in order.
+pub(crate) fn turn(id: MatchId, turn: u32) -> Vec<u8> {
+    [&id.as_bytes()[..], &turn.to_be_bytes()].concat()
+}
+
+/// The turn of such a key.
+pub(crate) fn read_turn(key: &[u8]) -> Option<(MatchId, u32)> {
+    let (id, turn) = key.split_at_checked(ID_BYTES)?;
+    Some((MatchId::try_from(id).ok()?, u32::from_be_bytes(turn.try_into().ok()?)))
+}
+
+/// `time ‖ match`: what is forgotten first comes first.
+pub(crate) fn expiry(at: Stamp, id: MatchId) -> Vec<u8> {
+    [&at.as_ms().to_be_bytes()[..], id.as_bytes()].concat()
+}
+
+/// The time and the match of such a key.
+pub(crate) fn read_expiry(key: &[u8]) -> Option<(Stamp, MatchId)> {
+    let (at, id) = key.split_at_checked(size_of::<u64>())?;
+    Some((Stamp::from_ms(u64::from_be_bytes(at.try_into().ok()?)), MatchId::try_from(id).ok()?))
+}
+
+/// `player ‖ 0 ‖ list`: where a list begins.
+pub(crate) fn list(player: &str, list: List) -> Vec<u8> {
+    [player.as_bytes(), &[END, list as u8]].concat()
+}
+
+/// Where a list ends, exclusive.
+pub(crate) fn list_end(player: &str, list: List) -> Vec<u8> {
+    [player.as_bytes(), &[END, list as u8 + 1]].concat()
+}
+
+/// `player ‖ 0 ‖ list ‖ time, inverted ‖ match`: a list newest first, ties by match.
+pub(crate) fn listed(player: &str, of: List, place: PageKey) -> Vec<u8> {
+    let mut key = list(player, of);
+    key.extend_from_slice(&(!place.created.as_ms()).to_be_bytes());
+    key.extend_from_slice(place.match_id.as_bytes());
+    key
+}
+
+/// The player and the entry of such a key.
+pub(crate) fn read_listed(key: &[u8]) -> Option<(&str, Indexed)> {
+    let end = key.iter().position(|byte| *byte == END)?;
+    let (player, rest) = (key.get(..end)?, key.get(end + 1..)?);
+    let (list, rest) = rest.split_first()?;
+    let (created, id) = rest.split_at_checked(size_of::<u64>())?;
+    let created = Stamp::from_ms(!u64::from_be_bytes(created.try_into().ok()?));
+    let finished = *list == List::Finished as u8;
+    let entry = Indexed { match_id: MatchId::try_from(id).ok()?, finished, created };
+    Some((std::str::from_utf8(player).ok()?, entry))
+}
+
+/// `actor ‖ 0 ‖ request`.
+pub(crate) fn request(key: &RequestKey) -> Vec<u8> {
+    [key.actor.as_bytes(), &[END], key.request_id.as_bytes()].concat()
+}

@@ -1,0 +1,118 @@
+//! What a node holds in memory, and its clock.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use referee::{Now, Stamp};
+use sealing::MatchId;
+use store::{Clock, Stored};
+
+use crate::disk::Write;
+use crate::ledger::Ledger;
+use crate::players::Players;
+use crate::record;
+use crate::shard::{Behind, Prepared, Shard};
+use crate::writer::Clocks;
+
+/// Enough that cores seldom meet at one lock, few enough that asking all of them what is due is cheap.
+pub(crate) const SHARDS: u16 = 16;
+
+/// All that is in memory. Each operation is atomic under one lock that is never held across an await.
+pub(crate) struct Memory {
+    clock: Arc<dyn Clock>,
+    shards: Vec<Mutex<Shard>>,
+    /// The clocks as they were written last; none at first.
+    written: Mutex<Vec<Now>>,
+    /// An outage was counted and its sum is not yet written.
+    outage: AtomicBool,
+    pub(crate) ledger: Mutex<Ledger>,
+    /// Used where nothing is behind the memory.
+    pub(crate) players: Mutex<Players>,
+}
+
+impl Memory {
+    /// Nothing yet. `clocks` are those of the shards, at least one.
+    pub(crate) fn new(clock: Arc<dyn Clock>, clocks: &[Now]) -> Self {
+        let shards = clocks.iter().map(|now| Mutex::new(Shard::new(now.stamp, now.outage_ms)));
+        Self {
+            clock,
+            shards: shards.collect(),
+            written: Mutex::default(),
+            outage: AtomicBool::new(false),
+            ledger: Mutex::new(Ledger::new()),
+            players: Mutex::new(Players::default()),
+        }
+    }
+
+    /// A shard, without telling it that somebody is there.
+    fn quiet(&self, id: MatchId) -> MutexGuard<'_, Shard> {
+        let index = usize::from(store::Shard::of(id, self.shard_count()).0) % self.shards.len();
+        lock(&self.shards[index])
+    }
+
+    /// Takes in a match that an earlier process left.
+    pub(crate) fn restore(&self, stored: Stored) {
+        self.quiet(stored.head.id).restore(stored);
+    }
+
+    /// Lets everyone see a change that is durable.
+    pub(crate) fn apply<B: Behind>(&self, prepared: Prepared) {
+        self.quiet(prepared.stored.head.id).apply::<B>(prepared);
+    }
+
+    /// Forgets a change that could not be written.
+    pub(crate) fn give_up(&self, id: MatchId) {
+        self.quiet(id).give_up(id);
+    }
+
+    /// Takes a match out of memory that is no longer stored.
+    pub(crate) fn forget(&self, id: MatchId) {
+        self.quiet(id).forget(id);
+    }
+
+    pub(crate) fn shard_count(&self) -> u16 {
+        u16::try_from(self.shards.len()).unwrap_or(u16::MAX)
+    }
+
+    pub(crate) fn stamp(&self) -> Stamp {
+        Stamp::from_ms(self.clock.now_ms())
+    }
+
+    /// One operation on a shard. The clock is read under the lock, so that stamps follow the order of
+    /// the operations.
+    pub(crate) fn shard<T>(&self, shard: store::Shard, operation: impl FnOnce(&mut Shard, Now) -> T) -> T {
+        let index = usize::from(shard.0) % self.shards.len();
+        let mut shard = lock(&self.shards[index]);
+        let before_ms = shard.clock().outage_ms;
+        let now = shard.now(self.stamp());
+        if now.outage_ms != before_ms {
+            self.outage.store(true, Ordering::Release);
+        }
+        operation(&mut shard, now)
+    }
+
+    pub(crate) fn shard_of<T>(&self, id: MatchId, operation: impl FnOnce(&mut Shard, Now) -> T) -> T {
+        self.shard(store::Shard::of(id, self.shard_count()), operation)
+    }
+}
+
+impl Clocks for Memory {
+    fn writes(&self) -> Vec<Write> {
+        let clocks: Vec<Now> = self.shards.iter().map(|shard| lock(shard).clock()).collect();
+        let mut written = lock(&self.written);
+        let unchanged = |shard: usize| written.get(shard) == Some(&clocks[shard]);
+        let changed = (0..clocks.len()).filter(|shard| !unchanged(*shard));
+        let writes = changed.map(|shard| record::put_clock(shard, clocks[shard])).collect();
+        *written = clocks;
+        writes
+    }
+
+    fn take_outage(&self) -> bool {
+        self.outage.swap(false, Ordering::AcqRel)
+    }
+}
+
+/// No operation leaves half of its work behind, so a lock whose holder panicked is still good.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,93 @@
+//! Which records a change writes, and where.
+
+use referee::{Now, Stamp, TurnRecord};
+use sealing::MatchId;
+use store::codec::{self, CodecError, Keyring, ShardClock};
+use store::{Invite, InviteId, RequestRecord, Stored};
+
+use rules::PerSeat;
+
+use crate::disk::{Space, Write};
+use crate::key;
+use crate::ledger::Kept;
+use crate::shard::{self, Prepared};
+
+/// What stores a change of a match.
+pub(crate) fn put_match(prepared: &Prepared, keyring: &Keyring) -> Result<Vec<Write>, CodecError> {
+    let stored = &prepared.stored;
+    let id = stored.head.id;
+    // Drawn for this record alone.
+    let nonces = PerSeat { black: rand::random(), white: rand::random() };
+    let head = codec::encode_head(stored, keyring, &nonces)?;
+    let mut writes = Vec::with_capacity(3);
+    if let (true, Some(until)) = (shard::rests(stored), shard::kept_until(&stored.head)) {
+        writes.push(Write::put(Space::Rest, *id.as_bytes(), head));
+        writes.push(Write::remove(Space::Live, *id.as_bytes()));
+        writes.push(Write::put(Space::Expiry, key::expiry(until, id), Vec::new()));
+    } else {
+        writes.push(Write::put(Space::Live, *id.as_bytes(), head));
+    }
+    if let Some(turn) = &prepared.turn {
+        writes.push(Write::put(Space::Turns, key::turn(id, turn.turn), codec::encode_turn(turn)?));
+    }
+    Ok(writes)
+}
+
+/// Reads a head that is stored under this id.
+pub(crate) fn read_head(id: MatchId, bytes: &[u8], keyring: &Keyring) -> Result<Stored, CodecError> {
+    let stored = codec::decode_head(bytes, keyring)?;
+    if stored.head.id == id { Ok(stored) } else { Err(CodecError::Field { field: "Head.match_id" }) }
+}
+
+/// Reads a turn that is stored under this number.
+pub(crate) fn read_turn(turn: u32, bytes: &[u8]) -> Result<TurnRecord, CodecError> {
+    let record = codec::decode_turn(bytes)?;
+    if record.turn == turn { Ok(record) } else { Err(CodecError::Field { field: "Turn.turn" }) }
+}
+
+/// What stores a shard's clock.
+pub(crate) fn put_clock(shard: usize, now: Now) -> Write {
+    let clock = ShardClock { alive: now.stamp, outage_ms: now.outage_ms };
+    // A clock is a few bytes, never too long, and there are at most as many shards as a `u16` counts.
+    let record = codec::encode_shard_clock(&clock).unwrap_or_default();
+    Write::put(Space::Clocks, (shard as u16).to_be_bytes(), record)
+}
+
+/// Reads a shard's clock.
+pub(crate) fn read_clock(bytes: &[u8]) -> Result<Now, CodecError> {
+    let clock = codec::decode_shard_clock(bytes)?;
+    Ok(Now { stamp: clock.alive, outage_ms: clock.outage_ms })
+}
+
+/// `until ‖ record`: what is forgotten after a time.
+fn kept(until: Stamp, record: &[u8]) -> Vec<u8> {
+    [&until.as_ms().to_be_bytes()[..], record].concat()
+}
+
+fn read_kept<V>(bytes: &[u8], read: impl Fn(&[u8]) -> Result<V, CodecError>) -> Result<Kept<V>, CodecError> {
+    let (until, record) = bytes.split_first_chunk().ok_or(CodecError::Malformed)?;
+    Ok(Kept { value: read(record)?, until: Stamp::from_ms(u64::from_be_bytes(*until)) })
+}
+
+/// What stores an invite.
+pub(crate) fn put_invite(invite: &Kept<Invite>) -> Result<Write, CodecError> {
+    let record = codec::encode_invite(&invite.value)?;
+    Ok(Write::put(Space::Invites, *invite.value.id.as_bytes(), kept(invite.until, &record)))
+}
+
+/// Reads an invite that is stored under this id.
+pub(crate) fn read_invite(id: InviteId, bytes: &[u8]) -> Result<Kept<Invite>, CodecError> {
+    let invite = read_kept(bytes, codec::decode_invite)?;
+    if invite.value.id == id { Ok(invite) } else { Err(CodecError::Field { field: "Invite.id" }) }
+}
+
+/// What stores a request.
+pub(crate) fn put_request(key: &[u8], request: &Kept<RequestRecord>) -> Result<Write, CodecError> {
+    let record = codec::encode_request(&request.value)?;
+    Ok(Write::put(Space::Requests, key, kept(request.until, &record)))
+}
+
+/// Reads a request.
+pub(crate) fn read_request(bytes: &[u8]) -> Result<Kept<RequestRecord>, CodecError> {
+    read_kept(bytes, codec::decode_request)
+}

@@ -1,0 +1,383 @@
+//! The traits of a store over memory and what is behind it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
+use sealing::MatchId;
+use store::{
+    Clock, Closing, Commit, CommitOutcome, Due, Hints, Indexed, Invite, InviteId, InviteStore, Loaded,
+    MatchStore, PageKey, PlayerStore, RequestKey, RequestRecord, RequestStore, StoreError, Stored, Version,
+};
+
+use crate::disk::{Space, Write};
+use crate::durable::Durable;
+use crate::key;
+use crate::ledger::{self, Expiring, Kept, Ledger};
+use crate::lists;
+use crate::memory::{Memory, SHARDS, lock};
+use crate::record;
+use crate::shard::{self, Behind, Prepared, Step};
+
+/// What is behind the memory of a [`SingleNode`]: nothing, or a disk.
+pub trait Backing: Behind + Send + Sync + 'static {
+    /// The disk, if there is one.
+    #[doc(hidden)]
+    fn durable(&self) -> Option<&Durable>;
+}
+
+/// Nothing: what is stored is gone with the process.
+#[derive(Clone, Copy, Debug)]
+pub struct Nothing;
+
+impl Behind for Nothing {
+    const KEEPS: bool = false;
+
+    fn resting(&self, _: MatchId) -> Result<Option<Stored>, StoreError> {
+        Ok(None)
+    }
+}
+
+impl Backing for Nothing {
+    fn durable(&self) -> Option<&Durable> {
+        None
+    }
+}
+
+impl Backing for Durable {
+    fn durable(&self) -> Option<&Durable> {
+        Some(self)
+    }
+}
+
+/// A store in one process. See [`crate::EmbeddedStore`] and [`crate::VolatileStore`].
+pub struct SingleNode<B: Backing> {
+    pub(crate) memory: Arc<Memory>,
+    pub(crate) behind: B,
+}
+
+impl SingleNode<Nothing> {
+    /// An empty store in memory whose time is that of `clock`.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        let now = Now { stamp: Stamp::from_ms(clock.now_ms()), outage_ms: 0 };
+        let memory = Arc::new(Memory::new(clock, &[now; SHARDS as usize]));
+        Self { memory, behind: Nothing }
+    }
+}
+
+impl<B: Backing> fmt::Debug for SingleNode<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SingleNode").finish_non_exhaustive()
+    }
+}
+
+impl<B: Backing> SingleNode<B> {
+    /// Makes a prepared change durable, then lets everyone see it. Once this was polled the change is
+    /// made even if nobody waits for it any more.
+    async fn make(&self, prepared: Prepared) -> Result<Stored, StoreError> {
+        let Some(durable) = self.behind.durable() else {
+            let stored = prepared.stored.clone();
+            self.memory.apply::<B>(prepared);
+            return Ok(stored);
+        };
+        let id = prepared.stored.head.id;
+        let memory = Arc::clone(&self.memory);
+        let written = match record::put_match(&prepared, &durable.keyring) {
+            Ok(writes) => durable.write(writes, move || {
+                let stored = prepared.stored.clone();
+                memory.apply::<B>(prepared);
+                stored
+            }),
+            Err(error) => Err(unwritable(&error)),
+        };
+        match written {
+            Ok(written) => written.shown().await,
+            Err(error) => {
+                self.memory.give_up(id);
+                Err(error)
+            }
+        }
+    }
+
+    /// Makes a prepared entry of the ledger durable, then lets everyone see it.
+    async fn enter<K, V>(
+        &self,
+        key: K,
+        kept: Kept<V>,
+        write: impl FnOnce(&K, &Kept<V>) -> Result<Write, store::codec::CodecError>,
+        entries: fn(&mut Ledger) -> &mut Expiring<K, V>,
+    ) -> Result<V, StoreError>
+    where
+        K: Clone + Ord + std::hash::Hash + Send + 'static,
+        V: Clone + Send + 'static,
+    {
+        let Some(durable) = self.behind.durable() else {
+            let value = kept.value.clone();
+            entries(&mut lock(&self.memory.ledger)).apply(key, kept);
+            return Ok(value);
+        };
+        let memory = Arc::clone(&self.memory);
+        let claimed = key.clone();
+        let written = match write(&key, &kept) {
+            Ok(write) => durable.write(vec![write], move || {
+                let value = kept.value.clone();
+                entries(&mut lock(&memory.ledger)).apply(key, kept);
+                value
+            }),
+            Err(error) => Err(unwritable(&error)),
+        };
+        match written {
+            Ok(written) => written.shown().await,
+            Err(error) => {
+                entries(&mut lock(&self.memory.ledger)).give_up(&claimed);
+                Err(error)
+            }
+        }
+    }
+
+    /// One look at the ledger. What it found forgotten leaves the disk as well.
+    fn ledger<T>(&self, operation: impl FnOnce(&mut Ledger, Stamp) -> T) -> T {
+        let (result, forgotten) = {
+            let mut ledger = lock(&self.memory.ledger);
+            let result = operation(&mut ledger, self.memory.stamp());
+            (result, ledger.take_forgotten())
+        };
+        if let Some(durable) = self.behind.durable().filter(|_| !forgotten.is_empty()) {
+            durable.remove(forgotten);
+        }
+        result
+    }
+}
+
+/// A record that cannot be written is a fault of this program; the match goes on without the change.
+fn unwritable(error: &store::codec::CodecError) -> StoreError {
+    StoreError::Unavailable(error.to_string())
+}
+
+#[async_trait]
+impl<B: Backing> MatchStore for SingleNode<B> {
+    fn shard_count(&self) -> u16 {
+        self.memory.shard_count()
+    }
+
+    async fn now(&self, id: MatchId) -> Result<Now, StoreError> {
+        Ok(self.memory.shard_of(id, |_, now| now))
+    }
+
+    async fn create(&self, change: Change, nonce: [u8; 8]) -> Result<Loaded, StoreError> {
+        let id = change.next.id;
+        let mut change = (change, nonce);
+        loop {
+            match self.memory.shard_of(id, |shard, now| shard.create(change, now, &self.behind)) {
+                Step::Answered(answer) => return answer,
+                Step::Busy(again, turnstile) => {
+                    change = again;
+                    let _ = turnstile.await;
+                }
+                Step::Prepared(prepared) => {
+                    let stored = self.make(prepared).await?;
+                    return Ok(self.memory.shard_of(id, |_, now| shard::loaded(stored, now)));
+                }
+            }
+        }
+    }
+
+    async fn load(&self, id: MatchId) -> Result<Loaded, StoreError> {
+        let (in_memory, now) = self.memory.shard_of(id, |shard, now| (shard.load(id, now), now));
+        match (in_memory, self.behind.durable()) {
+            (Some(loaded), _) => Ok(loaded),
+            (None, None) => Err(StoreError::NotFound),
+            (None, Some(durable)) => {
+                let stored = durable.read(move |durable| durable.resting(id)).await?;
+                Ok(shard::loaded(stored.ok_or(StoreError::NotFound)?, now))
+            }
+        }
+    }
+
+    async fn commit(&self, mut commit: Commit) -> Result<CommitOutcome, StoreError> {
+        let id = commit.change.next.id;
+        loop {
+            match self.memory.shard_of(id, |shard, now| shard.commit(commit, now, &self.behind)) {
+                Step::Answered(answer) => return answer,
+                Step::Busy(again, turnstile) => {
+                    commit = again;
+                    let _ = turnstile.await;
+                }
+                Step::Prepared(prepared) => return self.make(prepared).await.map(CommitOutcome::Committed),
+            }
+        }
+    }
+
+    async fn turns(&self, id: MatchId, from: u32, limit: usize) -> Result<Vec<Arc<TurnRecord>>, StoreError> {
+        let in_memory = self.memory.shard_of(id, |shard, _| shard.turns(id, from, limit));
+        let Some(durable) = self.behind.durable() else {
+            return in_memory.map(|(_, turns)| turns).ok_or(StoreError::NotFound);
+        };
+        match in_memory {
+            Some((earlier, turns)) if from > earlier => Ok(turns),
+            Some((earlier, recent)) => {
+                let mut turns = durable.read(move |durable| durable.turns(id, from, earlier, limit)).await?;
+                turns.extend(recent);
+                turns.truncate(limit);
+                Ok(turns)
+            }
+            None => {
+                let turns = durable.read(move |durable| {
+                    let stored = durable.resting(id)?.ok_or(StoreError::NotFound)?;
+                    durable.turns(id, from, stored.head.resolved, limit)
+                });
+                turns.await
+            }
+        }
+    }
+
+    async fn watch(&self, id: MatchId) -> Result<Hints, StoreError> {
+        self.memory.shard_of(id, |shard, _| shard.watch(id, &self.behind))
+    }
+
+    async fn due(&self, shard: store::Shard, limit: usize) -> Result<Due, StoreError> {
+        let Some(durable) = self.behind.durable() else {
+            let (due, expired) =
+                self.memory.shard(shard, |shard, now| (shard.due(limit, now), shard.expire(now)));
+            if !expired.is_empty() {
+                let mut players = lock(&self.memory.players);
+                expired.iter().for_each(|game| players.forget(game));
+            }
+            return Ok(due);
+        };
+        durable.sweep(&self.memory).await?;
+        Ok(self.memory.shard(shard, |shard, now| {
+            shard.lay_to_rest();
+            shard.due(limit, now)
+        }))
+    }
+
+    async fn postpone(&self, id: MatchId, version: Version, due: Stamp) -> Result<(), StoreError> {
+        self.memory.shard_of(id, |shard, _| shard.postpone(id, version, due, &self.behind))
+    }
+
+    async fn settle(&self, id: MatchId, version: Version, done: &[FollowUp]) -> Result<(), StoreError> {
+        loop {
+            match self.memory.shard_of(id, |shard, _| shard.settle(id, version, done, &self.behind)) {
+                Step::Answered(answer) => return answer,
+                Step::Busy((), turnstile) => {
+                    let _ = turnstile.await;
+                }
+                Step::Prepared(prepared) => return self.make(prepared).await.map(drop),
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl<B: Backing> InviteStore for SingleNode<B> {
+    async fn create_invite(&self, mut invite: Invite) -> Result<Invite, StoreError> {
+        let id = invite.id;
+        loop {
+            match self.ledger(|ledger, now| ledger.create_invite(invite, now)) {
+                ledger::Step::Answered(answer) => return answer,
+                ledger::Step::Busy(again, turnstile) => {
+                    invite = again;
+                    let _ = turnstile.await;
+                }
+                ledger::Step::Prepared(kept) => {
+                    let write = |_: &InviteId, kept: &Kept<Invite>| record::put_invite(kept);
+                    return self.enter(id, kept, write, |ledger| &mut ledger.invites).await;
+                }
+            }
+        }
+    }
+
+    async fn invite(&self, id: InviteId) -> Result<(Invite, Stamp), StoreError> {
+        self.ledger(|ledger, now| Ok((ledger.invite(id, now)?, now)))
+    }
+
+    async fn close_invite(&self, id: InviteId, mut closing: Closing) -> Result<Invite, StoreError> {
+        loop {
+            match self.ledger(|ledger, now| ledger.close_invite(id, closing, now)) {
+                ledger::Step::Answered(answer) => return answer,
+                ledger::Step::Busy(again, turnstile) => {
+                    closing = again;
+                    let _ = turnstile.await;
+                }
+                ledger::Step::Prepared(kept) => {
+                    let write = |_: &InviteId, kept: &Kept<Invite>| record::put_invite(kept);
+                    return self.enter(id, kept, write, |ledger| &mut ledger.invites).await;
+                }
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl<B: Backing> PlayerStore for SingleNode<B> {
+    async fn index_match(&self, player: &str, entry: Indexed) -> Result<(), StoreError> {
+        match self.behind.durable() {
+            None => {
+                lock(&self.memory.players).index(player, entry);
+                Ok(())
+            }
+            Some(durable) => durable.write(lists::index(player, entry), || ())?.shown().await,
+        }
+    }
+
+    async fn matches_of(
+        &self,
+        player: &str,
+        finished: Option<bool>,
+        after: Option<PageKey>,
+        limit: usize,
+    ) -> Result<Vec<Indexed>, StoreError> {
+        match self.behind.durable() {
+            None => Ok(lock(&self.memory.players).page(player, finished, after, limit)),
+            Some(durable) => {
+                let player = player.to_owned();
+                durable.read(move |durable| durable.page(&player, finished, after, limit)).await
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl<B: Backing> RequestStore for SingleNode<B> {
+    async fn remember(
+        &self,
+        key: RequestKey,
+        mut record: RequestRecord,
+    ) -> Result<RequestRecord, StoreError> {
+        let key = key::request(&key);
+        loop {
+            match self.ledger(|ledger, now| ledger.remember(&key, record, now)) {
+                ledger::Step::Answered(answer) => return answer,
+                ledger::Step::Busy(again, turnstile) => {
+                    record = again;
+                    let _ = turnstile.await;
+                }
+                ledger::Step::Prepared(kept) => {
+                    return self
+                        .enter(
+                            key,
+                            kept,
+                            |key, kept| record::put_request(key, kept),
+                            |ledger| &mut ledger.requests,
+                        )
+                        .await;
+                }
+            }
+        }
+    }
+}
+
+impl Ledger {
+    /// What removes from the disk what was forgotten since the last call.
+    fn take_forgotten(&mut self) -> Vec<Write> {
+        let invites = self.invites.take_forgotten().into_iter();
+        let requests = self.requests.take_forgotten().into_iter();
+        invites
+            .map(|id| Write::remove(Space::Invites, *id.as_bytes()))
+            .chain(requests.map(|key| Write::remove(Space::Requests, key)))
+            .collect()
+    }
+}

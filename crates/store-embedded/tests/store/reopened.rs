@@ -1,0 +1,151 @@
+//! A store that is closed and opened again before every operation.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
+use sealing::MatchId;
+use store::{
+    Closing, Commit, CommitOutcome, Due, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore,
+    PageKey, PlayerStore, RequestKey, RequestRecord, RequestStore, ScriptedClock, Shard, StoreError, Version,
+};
+use store_embedded::EmbeddedStore;
+use tokio::sync::{Mutex, MutexGuard};
+
+use crate::place;
+
+/// Processes that one promise is tried through at most; the last one lives on. Some promises take
+/// thousands of operations.
+const PROCESSES_MAX: u32 = 50;
+
+/// Forgets before every operation whatever is not on the disk. A process remembers two things on its own,
+/// who waits for hints and what is put off: once one of them was asked for, this one lives on.
+pub(crate) struct Reopened {
+    path: PathBuf,
+    clock: Arc<ScriptedClock>,
+    shard_count: u16,
+    process: Mutex<Process>,
+}
+
+struct Process {
+    store: Option<EmbeddedStore>,
+    /// How many there were before it.
+    earlier: u32,
+    lives_on: bool,
+}
+
+impl Process {
+    fn store(&self) -> &EmbeddedStore {
+        self.store.as_ref().expect("a store is open")
+    }
+}
+
+impl Reopened {
+    pub(crate) fn new(path: &Path, clock: &Arc<ScriptedClock>) -> Self {
+        let store = place::open(path, clock);
+        let shard_count = store.shard_count();
+        let process = Mutex::new(Process { store: Some(store), earlier: 0, lives_on: false });
+        Self { path: path.to_owned(), clock: Arc::clone(clock), shard_count, process }
+    }
+
+    /// The next process.
+    async fn next(&self) -> MutexGuard<'_, Process> {
+        let mut process = self.process.lock().await;
+        if !process.lives_on && process.earlier < PROCESSES_MAX {
+            process.earlier += 1;
+            process.store = None;
+            process.store = Some(place::open(&self.path, &self.clock));
+        }
+        process
+    }
+
+    /// The next process, which lives on.
+    async fn last(&self) -> MutexGuard<'_, Process> {
+        let mut process = self.next().await;
+        process.lives_on = true;
+        process
+    }
+}
+
+#[async_trait]
+impl MatchStore for Reopened {
+    fn shard_count(&self) -> u16 {
+        self.shard_count
+    }
+
+    async fn now(&self, id: MatchId) -> Result<Now, StoreError> {
+        self.next().await.store().now(id).await
+    }
+
+    async fn create(&self, change: Change, nonce: [u8; 8]) -> Result<Loaded, StoreError> {
+        self.next().await.store().create(change, nonce).await
+    }
+
+    async fn load(&self, id: MatchId) -> Result<Loaded, StoreError> {
+        self.next().await.store().load(id).await
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<CommitOutcome, StoreError> {
+        self.next().await.store().commit(commit).await
+    }
+
+    async fn turns(&self, id: MatchId, from: u32, limit: usize) -> Result<Vec<Arc<TurnRecord>>, StoreError> {
+        self.next().await.store().turns(id, from, limit).await
+    }
+
+    async fn watch(&self, id: MatchId) -> Result<Hints, StoreError> {
+        self.last().await.store().watch(id).await
+    }
+
+    async fn due(&self, shard: Shard, limit: usize) -> Result<Due, StoreError> {
+        self.next().await.store().due(shard, limit).await
+    }
+
+    async fn postpone(&self, id: MatchId, version: Version, due: Stamp) -> Result<(), StoreError> {
+        self.last().await.store().postpone(id, version, due).await
+    }
+
+    async fn settle(&self, id: MatchId, version: Version, done: &[FollowUp]) -> Result<(), StoreError> {
+        self.next().await.store().settle(id, version, done).await
+    }
+}
+
+#[async_trait]
+impl InviteStore for Reopened {
+    async fn create_invite(&self, invite: Invite) -> Result<Invite, StoreError> {
+        self.next().await.store().create_invite(invite).await
+    }
+
+    async fn invite(&self, id: InviteId) -> Result<(Invite, Stamp), StoreError> {
+        self.next().await.store().invite(id).await
+    }
+
+    async fn close_invite(&self, id: InviteId, closing: Closing) -> Result<Invite, StoreError> {
+        self.next().await.store().close_invite(id, closing).await
+    }
+}
+
+#[async_trait]
+impl PlayerStore for Reopened {
+    async fn index_match(&self, player: &str, entry: Indexed) -> Result<(), StoreError> {
+        self.next().await.store().index_match(player, entry).await
+    }
+
+    async fn matches_of(
+        &self,
+        player: &str,
+        finished: Option<bool>,
+        after: Option<PageKey>,
+        limit: usize,
+    ) -> Result<Vec<Indexed>, StoreError> {
+        self.next().await.store().matches_of(player, finished, after, limit).await
+    }
+}
+
+#[async_trait]
+impl RequestStore for Reopened {
+    async fn remember(&self, key: RequestKey, record: RequestRecord) -> Result<RequestRecord, StoreError> {
+        self.next().await.store().remember(key, record).await
+    }
+}
