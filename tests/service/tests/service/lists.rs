@@ -34,6 +34,7 @@ async fn all_pages(caller: &Caller, first: v1::ListMatchesRequest) -> Vec<v1::Ma
         let page = list(caller, request.clone()).await.unwrap();
         assert!(page.matches.len() <= request.page_size as usize);
         matches.extend(page.matches);
+        assert!(matches.len() < 50, "the pages do not come to an end");
         if page.next_page_token.is_empty() {
             return matches;
         }

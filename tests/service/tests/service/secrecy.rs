@@ -1,12 +1,14 @@
 //! F1 and D1: until a turn resolves, its cells and salts are in nothing that anybody else receives, to the
 //! byte on the socket, and in no line of the log.
 
+use prost::Message as _;
 use rules::Seat;
 use service_tests::{Cluster, Duel, Fault, Log, Operation, Tap, Watching, cell};
 use wire::v1::watch_match_response::Update;
 use wire::v1::{self, SealStatus, Spectators};
 
-use super::{marked, reveals};
+use super::marked::{self, Values};
+use super::reveals;
 
 /// Black's marked move in turn 1.
 fn marked_seal(duel: &Duel) -> v1::SealMoveRequest {
@@ -57,7 +59,15 @@ impl Onlookers {
     async fn settle(&mut self) {
         self.cluster.advance_ms(10_000).await;
         for stream in &mut self.streams {
-            while !matches!(stream.update().await, Update::Heartbeat(_)) {}
+            loop {
+                let update = stream.update().await;
+                let last = matches!(update, Update::Heartbeat(_));
+                let message = v1::WatchMatchResponse { update: Some(update) }.encode_to_vec();
+                assert!(!Values::of("whattheshell.v1.WatchMatchResponse", &message).have_cell());
+                if last {
+                    break;
+                }
+            }
         }
     }
 
