@@ -67,8 +67,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 async fn play(stage: &Stage, seed: u64) -> anyhow::Result<()> {
-    let mut server =
-        Process::start("server", &["serve", "--dev", "--listen", "127.0.0.1:0", "--log", "warn"])?;
+    let mut server = Process::start(
+        "server",
+        &["serve", "--dev", "--volatile", "--listen", "127.0.0.1:0", "--log", "warn"],
+    )?;
     let url = server.line(LISTENING).await?;
     let seeds = [seed, seed.wrapping_add(1)].map(|seed| seed.to_string());
     let common = ["demo-player", "--server", &url];

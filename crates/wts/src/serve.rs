@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +10,11 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use middleware::{ApiKeys, TokenIssuer};
+use referee::Stamp;
 use service::{NodeConfig, Server};
-use store::{Clock, SystemClock};
-use store_embedded::VolatileStore;
+use store::keys::KeySource;
+use store::{Clock, Store, SystemClock};
+use store_embedded::{EmbeddedStore, VolatileStore};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -28,6 +31,15 @@ pub(crate) struct Arguments {
     /// Where to listen, ADDRESS:PORT; port 0 takes a free one
     #[arg(long, env = "WTS_LISTEN", default_value = "127.0.0.1:7654")]
     listen: SocketAddr,
+
+    /// Where matches and keys are kept; made at the first start. What is acknowledged survives the end of
+    /// the process and of the power
+    #[arg(long, env = "WTS_DATA", value_name = "DIR", default_value = "wts-data")]
+    data: PathBuf,
+
+    /// Keep everything in memory: matches and keys end with this process
+    #[arg(long, env = "WTS_VOLATILE", conflicts_with = "data")]
+    volatile: bool,
 
     /// Development mode: everyone may mint a token for any player. Not for production
     #[arg(long, env = "WTS_DEV")]
@@ -79,14 +91,26 @@ fn server(arguments: &Arguments) -> anyhow::Result<Server> {
         api_keys = api_keys.backend(name, digest);
     }
     let heartbeat = Duration::from_secs(arguments.heartbeat_s);
+    let now = Stamp::from_ms(clock.now_ms());
+    let keys = if arguments.volatile {
+        KeySource::Ephemeral.load(now)?
+    } else {
+        std::fs::create_dir_all(&arguments.data)
+            .with_context(|| format!("{} cannot be made", arguments.data.display()))?;
+        KeySource::DataDirectory(arguments.data.clone()).load(now)?
+    };
+    let store: Arc<dyn Store> = if arguments.volatile {
+        Arc::new(VolatileStore::new(Arc::clone(&clock)))
+    } else {
+        Arc::new(EmbeddedStore::open(&arguments.data, Arc::clone(&clock), keys.keyring())?)
+    };
     Ok(Server {
-        store: Arc::new(VolatileStore::new(Arc::clone(&clock))),
+        store,
         clock,
         config: NodeConfig { heartbeat, dev: arguments.dev },
-        // The store forgets with the process, and so may the keys.
-        issuer: TokenIssuer::new(&rand::random(), TOKEN_ISSUER, TOKEN_ISSUER),
+        issuer: TokenIssuer::new(keys.token_seed(), TOKEN_ISSUER, TOKEN_ISSUER),
         api_keys,
-        request_secret: rand::random(),
+        request_secret: *keys.request_secret(),
         reflection: !arguments.no_reflection,
     })
 }
@@ -110,7 +134,11 @@ fn parse_backend(text: &str) -> anyhow::Result<(&str, [u8; 32])> {
 fn greet(arguments: &Arguments, address: SocketAddr) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "listening on http://{address}")?;
-    writeln!(out, "matches are kept in memory: they end with this process")?;
+    if arguments.volatile {
+        writeln!(out, "matches are kept in memory: they end with this process")?;
+    } else {
+        writeln!(out, "matches are kept in {}", arguments.data.display())?;
+    }
     if arguments.dev {
         warn_dev(&mut out, address)?;
         writeln!(out, "\nTry next, in two more terminals:")?;

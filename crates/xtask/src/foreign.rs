@@ -186,7 +186,7 @@ impl Server {
     fn start() -> anyhow::Result<Self> {
         let mut command = process::wts()?;
         command
-            .args(["serve", "--dev", "--listen", "127.0.0.1:0", "--log", "warn"])
+            .args(["serve", "--dev", "--volatile", "--listen", "127.0.0.1:0", "--log", "warn"])
             // What it keeps is for this run alone.
             .current_dir(empty_scratch("server")?)
             .stdin(Stdio::null())
