@@ -8,6 +8,7 @@ mod play;
 mod seating;
 mod serve;
 mod vectors;
+mod verify;
 mod words;
 
 use std::io::Write as _;
@@ -37,6 +38,8 @@ enum Command {
     Serve(serve::Arguments),
     /// Test vectors of the rules, commitments and transcripts
     Vectors(vectors::Arguments),
+    /// Whether the transcript of a match holds, and what it proves
+    Verify(verify::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Command::Play(arguments) => play::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Vectors(arguments) => vectors::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
     };
     result.unwrap_or_else(|error| {
         // Nobody is left to tell if stderr is closed.

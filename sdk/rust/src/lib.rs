@@ -70,7 +70,7 @@ pub use match_handle::MatchHandle;
 pub use player::Player;
 pub use replay::{Finish, VerifiedTurn};
 pub use reveal::SecretOpening;
-pub use transcript::{Transcript, VerifiedMatch};
+pub use transcript::{Transcript, VerifiedMatch, server_keys};
 pub use watch::{MatchStream, Update};
 
 pub use prost_types;

@@ -2,7 +2,9 @@
 
 use prost::Message as _;
 use rules::Position;
-use sealing::{Claim as Chain, Digest, EndReason, MatchResult};
+use sealing::{
+    Claim as Chain, Digest, EndReason, KeyId, MatchResult, PublicKey, ServerKey, Signature, verify_end,
+};
 use wire::v1;
 
 use crate::convert::{self, Terms};
@@ -13,8 +15,15 @@ use crate::{Claim, Error, Finish, VerifiedTurn, Violation};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Transcript(v1::Transcript);
 
+/// What nothing proves about the seats is left out: who had joined, ratings, and the level of a bot
+/// beside that of the settings.
 impl From<v1::Transcript> for Transcript {
-    fn from(message: v1::Transcript) -> Self {
+    fn from(mut message: v1::Transcript) -> Self {
+        for seat in [&mut message.black, &mut message.white].into_iter().flatten() {
+            let (player, public_key) =
+                (std::mem::take(&mut seat.player), std::mem::take(&mut seat.public_key));
+            *seat = v1::MatchSeat { player, public_key, ..Default::default() };
+        }
         Self(message)
     }
 }
@@ -25,7 +34,7 @@ impl Transcript {
     /// # Errors
     /// [`Error::Malformed`]: the bytes are none.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        v1::Transcript::decode(bytes).map(Self).map_err(|_| Error::Malformed("transcript"))
+        v1::Transcript::decode(bytes).map(Self::from).map_err(|_| Error::Malformed("transcript"))
     }
 
     /// The bytes for a file.
@@ -44,8 +53,9 @@ impl Transcript {
     /// hash, the openings open their commitments, the rules lead to each board and event, the hashes form
     /// one chain, and the end is what the board says.
     ///
-    /// It shows that the transcript is consistent, and so that the players were bound to these moves. It
-    /// does not look at `key_id` and `signature`.
+    /// It shows that the transcript is consistent, and so that the players were bound to these moves; a
+    /// player's own signatures are checked where he has a key. It does not look at the server's `key_id`
+    /// and `signature`: [`Transcript::verify_signed`] does.
     ///
     /// # Errors
     /// [`Error::Verification`]: the first claim that does not hold.
@@ -61,6 +71,45 @@ impl Transcript {
     pub fn verify(&self) -> Result<VerifiedMatch, Error> {
         Ok(verify(&self.0)?)
     }
+
+    /// [`Transcript::verify`], and then that the server signed the end of the match with one of `keys`:
+    /// those that the caller knows it by. [`server_keys`] has those that a server lists. A live match is
+    /// not signed.
+    ///
+    /// # Errors
+    /// [`Error::Verification`]: the first claim that does not hold; the server's key and signature come
+    /// last.
+    pub fn verify_signed(&self, keys: &[ServerKey]) -> Result<VerifiedMatch, Error> {
+        let verified = self.verify()?;
+        verify_signature(&self.0, &verified, keys)?;
+        Ok(verified)
+    }
+}
+
+/// The keys that a server lists for its receipts and transcripts, old ones too. Keys of another form
+/// than this client knows are left out.
+#[must_use]
+pub fn server_keys(info: &v1::GetServerInfoResponse) -> Vec<ServerKey> {
+    let read = |key: &v1::ServerKey| {
+        let id: KeyId = key.key_id.parse().ok()?;
+        Some(ServerKey { id, public_key: PublicKey::try_from(&key.public_key[..]).ok()? })
+    };
+    info.public_keys.iter().filter_map(read).collect()
+}
+
+fn verify_signature(
+    message: &v1::Transcript,
+    verified: &VerifiedMatch,
+    keys: &[ServerKey],
+) -> Result<(), Violation> {
+    let of_match = Violation::of_match;
+    let signature = Signature::try_from(&message.signature[..]);
+    let signature = signature.map_err(|_| of_match(Claim::Field("signature")))?;
+    let key = keys.iter().find(|key| key.id.as_str() == message.key_id);
+    let key = key.ok_or(of_match(Claim::Transcript(Chain::ServerKey)))?;
+    let holds = verified.finish.is_some()
+        && verify_end(&verified.last_hash, &message.key_id, &signature, &key.public_key);
+    if holds { Ok(()) } else { Err(of_match(Claim::Transcript(Chain::ServerSignature))) }
 }
 
 /// A match whose every claim holds.

@@ -3,3 +3,4 @@
 mod demo;
 mod play;
 mod vectors;
+mod verify;

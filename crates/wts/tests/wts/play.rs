@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 const PROMPT: &str = "cell> ";
 
 /// A `wts` process, ended when it is dropped.
-struct Process(Child);
+pub(crate) struct Process(Child);
 
 impl Process {
     fn start(arguments: &[&str]) -> Self {
@@ -48,8 +48,9 @@ impl Drop for Process {
 }
 
 /// A server in development mode, and its address.
-fn server() -> (Process, String) {
-    let mut server = Process::start(&["serve", "--dev", "--listen", "127.0.0.1:0", "--log", "off"]);
+pub(crate) fn server() -> (Process, String) {
+    let mut server =
+        Process::start(&["serve", "--dev", "--volatile", "--listen", "127.0.0.1:0", "--log", "off"]);
     let line = server.read_until("\n");
     let url = line.trim().strip_prefix("listening on ").expect("it says where").to_owned();
     (server, url)
