@@ -9,6 +9,7 @@
 //! 3. `CatchPanicLayer` (the service's): a panic of a call is an answer, and traced.
 //! 4. [`DeadlineLayer`]: the time a call may take.
 //! 5. [`AuthLayer`]: the [`Principal`] in the request's extensions, or a refusal.
+//! 6. [`ReasonLayer`]: a reason for what the transport refuses by itself.
 //!
 //! [`Rpc`] is the one table of who may call what; [`TokenIssuer`] and [`TokenVerifier`] make and judge
 //! the tokens of players, [`ApiKeys`] the keys of back ends and operators.
@@ -67,6 +68,7 @@ mod claims;
 mod deadline;
 mod policy;
 mod principal;
+mod reason;
 mod revocable;
 mod token_issuer;
 mod token_verifier;
@@ -80,6 +82,7 @@ pub use deadline::{
 };
 pub use policy::{Access, Denied, Rpc};
 pub use principal::{AgeMark, BackendPrincipal, OperatorPrincipal, PlayerPrincipal, Principal, Scope};
+pub use reason::{ReasonLayer, ReasonService};
 pub use token_issuer::{
     MintError, NewToken, TOKEN_TTL_DEFAULT_MS, TOKEN_TTL_MAX_MS, TOKEN_TTL_MIN_MS, TokenIssuer,
 };

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Response;
-use middleware::{ApiKeys, Auth, AuthLayer, BrowserLayer, DeadlineLayer, TokenIssuer, TraceLayer};
+use middleware::{
+    ApiKeys, Auth, AuthLayer, BrowserLayer, DeadlineLayer, ReasonLayer, TokenIssuer, TraceLayer,
+};
 use store::{Clock, Store};
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -162,6 +164,7 @@ async fn transport(
         .layer(CatchPanicLayer::custom(Panicked))
         .layer(DeadlineLayer::default())
         .layer(AuthLayer::new(auth))
+        .layer(ReasonLayer)
         .into_inner();
     tonic::transport::Server::builder()
         .accept_http1(true)

@@ -4,5 +4,6 @@ mod auth;
 mod calls;
 mod deadline;
 mod policy;
+mod reason;
 mod tokens;
 mod trace;
