@@ -35,6 +35,8 @@ mod service {
 
     mod cancelled;
     mod deadlines;
+    mod hostile;
+    mod hostile_fields;
     mod lost_answer;
     mod newer;
     mod newer_clients;
