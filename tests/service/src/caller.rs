@@ -8,13 +8,23 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 use tonic_health::pb::health_client::HealthClient;
-use wire::v1;
+use wire::ApiError;
 use wire::v1::feed_service_client::FeedServiceClient;
 use wire::v1::match_service_client::MatchServiceClient;
 use wire::v1::matchmaking_service_client::MatchmakingServiceClient;
 use wire::v1::player_service_client::PlayerServiceClient;
+use wire::v1::{self, ErrorReason};
 
 use crate::{Watching, soon};
+
+/// Why a call was refused.
+///
+/// # Panics
+/// If the refusal is not one of the API's.
+#[must_use]
+pub fn reason(status: &Status) -> ErrorReason {
+    ApiError::from_status(status).expect("every error of the API has a reason").reason()
+}
 
 /// What a caller shows of himself.
 #[derive(Clone, Debug, Default)]

@@ -29,6 +29,17 @@ pub const fn seconds(seconds: i64) -> prost_types::Duration {
     prost_types::Duration { seconds, nanos: 0 }
 }
 
+/// A stamp of this many milliseconds since 1970, as messages have it.
+///
+/// # Panics
+/// If no message can.
+#[must_use]
+pub fn stamp(ms: u64) -> Option<prost_types::Timestamp> {
+    let seconds = i64::try_from(ms / 1_000).expect("a time that can be told");
+    let nanos = i32::try_from(ms % 1_000 * 1_000_000).expect("less than a second");
+    Some(prost_types::Timestamp { seconds, nanos })
+}
+
 /// A match and its two players.
 #[derive(Clone, Debug)]
 pub struct Duel {

@@ -23,10 +23,10 @@ mod tap;
 mod test_server;
 mod watching;
 
-pub use caller::{Caller, Credential, Line, connect};
+pub use caller::{Caller, Credential, Line, connect, reason};
 pub use cluster::{API_KEY, Cluster, START_MS, Setup};
 pub use cut::Cut;
-pub use duel::{Duel, cell, salt, seconds};
+pub use duel::{Duel, cell, salt, seconds, stamp};
 pub use faults::{Fault, Faults, FaultyStore, Gate, Operation};
 pub use log::Log;
 pub use subscriptions::Subscriptions;

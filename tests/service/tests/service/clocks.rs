@@ -2,7 +2,7 @@
 //! nobody.
 
 use rules::Seat;
-use service_tests::{Cluster, Duel, Fault, Gate, Operation, START_MS, cell, seconds};
+use service_tests::{Cluster, Duel, Fault, Gate, Operation, START_MS, cell, seconds, stamp};
 use wire::v1::{self, EndReason, MatchFinished, MatchResult, MatchState, match_settings};
 
 /// The time of a turn where the settings do not say, ms.
@@ -10,11 +10,6 @@ const TURN_MS: u64 = 30_000;
 
 /// Long enough for every node to look what is due, ms. What it then does is judged by the stamps.
 const LOOK_MS: u64 = 1_000;
-
-fn stamp(ms: u64) -> Option<prost_types::Timestamp> {
-    let seconds = i64::try_from(ms / 1_000).unwrap();
-    Some(prost_types::Timestamp { seconds, nanos: i32::try_from(ms % 1_000).unwrap() * 1_000_000 })
-}
 
 /// Leaves, waits until the store has the end, and returns what both nodes tell of it later.
 async fn ends_unseen(cluster: &Cluster, duel: Duel) -> MatchFinished {

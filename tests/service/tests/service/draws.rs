@@ -1,9 +1,8 @@
 //! Draw offers: one a seat a turn, seen by the opponent, gone with the turn, and never without his consent.
 
 use rules::Seat;
-use service_tests::{Cluster, Duel};
+use service_tests::{Cluster, Duel, reason};
 use tonic::Status;
-use wire::ApiError;
 use wire::v1::{self, DrawOffer, EndReason, ErrorReason, MatchResult, MatchState};
 
 async fn offer(duel: &Duel, seat: Seat, turn: u32) -> Result<v1::Match, Status> {
@@ -27,10 +26,6 @@ async fn answer(duel: &Duel, seat: Seat, turn: u32, accept: bool) -> Result<v1::
         ..Default::default()
     };
     Ok(duel.player(seat).matches().answer_draw(request).await?.into_inner().r#match.unwrap())
-}
-
-fn reason(status: &Status) -> ErrorReason {
-    ApiError::from_status(status).unwrap().reason()
 }
 
 #[tokio::test]

@@ -2,14 +2,10 @@
 
 use prost::Message as _;
 use rules::Seat;
-use service_tests::{Caller, Cluster, Fault, Operation, seconds};
+use service_tests::{Caller, Cluster, Fault, Operation, reason, seconds};
 use tonic::Status;
 use wire::ApiError;
 use wire::v1::{self, ErrorReason, InviteState, MatchMode, SealStatus};
-
-fn reason(status: &Status) -> ErrorReason {
-    ApiError::from_status(status).unwrap().reason()
-}
 
 async fn create(
     inviter: &Caller,

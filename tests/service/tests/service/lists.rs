@@ -1,14 +1,10 @@
 //! `ListMatches`: every match of a player once, newest first, page by page.
 
 use rules::Seat;
-use service_tests::{Caller, Cluster, Duel};
+use service_tests::{Caller, Cluster, Duel, reason};
 use tonic::Status;
 use wire::ApiError;
 use wire::v1::{self, ErrorReason, MatchState};
-
-fn reason(status: &Status) -> ErrorReason {
-    ApiError::from_status(status).unwrap().reason()
-}
 
 async fn list(caller: &Caller, request: v1::ListMatchesRequest) -> Result<v1::ListMatchesResponse, Status> {
     Ok(caller.matches().list_matches(request).await?.into_inner())

@@ -2,14 +2,9 @@
 //! request under the same id is refused.
 
 use rules::Seat;
-use service_tests::{Caller, Cluster, Fault, Operation, cell, seconds};
+use service_tests::{Caller, Cluster, Fault, Operation, cell, reason, seconds};
 use tonic::Status;
-use wire::ApiError;
 use wire::v1::{self, ErrorReason};
-
-fn reason(status: &Status) -> ErrorReason {
-    ApiError::from_status(status).unwrap().reason()
-}
 
 fn open_invite() -> v1::CreateInviteRequest {
     v1::CreateInviteRequest {

@@ -2,14 +2,10 @@
 
 use middleware::NewToken;
 use rules::Seat;
-use service_tests::{API_KEY, Caller, Cluster, Credential, Duel, START_MS, cell};
+use service_tests::{API_KEY, Caller, Cluster, Credential, Duel, START_MS, cell, reason};
 use tonic::Status;
 use wire::ApiError;
 use wire::v1::{self, ErrorReason, Spectators};
-
-fn reason(status: &Status) -> ErrorReason {
-    ApiError::from_status(status).expect("every error has a reason").reason()
-}
 
 /// The match as this caller sees it, acting for this player.
 async fn get_for(caller: &Caller, duel: &Duel, player: &str) -> Result<v1::Match, Status> {

@@ -2,9 +2,8 @@
 //! the stamps decide, and everyone is told the same winner.
 
 use rules::Seat;
-use service_tests::{Caller, Cluster, Duel, Fault, Gate, Operation, START_MS, cell};
+use service_tests::{Caller, Cluster, Duel, Fault, Gate, Operation, START_MS, cell, reason, stamp};
 use tonic::Status;
-use wire::ApiError;
 use wire::v1::{self, EndReason, ErrorReason, MatchResult, MatchState};
 
 /// The time of a turn where the settings do not say, ms.
@@ -25,15 +24,6 @@ async fn white_at(cluster: &Cluster, duel: &Duel, node: usize) -> Caller {
 
 async fn seal(player: &Caller, request: v1::SealMoveRequest) -> Result<v1::SealReceipt, Status> {
     Ok(player.matches().seal_move(request).await?.into_inner().receipt.unwrap())
-}
-
-fn reason(status: &Status) -> ErrorReason {
-    ApiError::from_status(status).unwrap().reason()
-}
-
-fn stamp(ms: u64) -> Option<prost_types::Timestamp> {
-    let seconds = i64::try_from(ms / 1_000).unwrap();
-    Some(prost_types::Timestamp { seconds, nanos: i32::try_from(ms % 1_000).unwrap() * 1_000_000 })
 }
 
 /// Black flags nobody: white's time ran out at the deadline, whenever that was noticed.
