@@ -3,10 +3,12 @@
 use rules::Seat;
 use service_tests::{Caller, Cluster, Duel, Fault, Gate, Operation, cell, soon};
 use tonic::Status;
-use wire::v1::{self, InviteState, MatchState};
+use wire::v1::{self, DrawOffer, EndReason, InviteState, MatchState};
+
+use super::reveals;
 
 /// A command that changes something.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 enum Intent {
     /// Black joins first.
     Join,
@@ -16,6 +18,13 @@ enum Intent {
     Seal,
     /// Black seals second, and the turn resolves.
     SealAsLast,
+    /// Black reveals first.
+    Reveal,
+    /// Black reveals second, and the turn resolves.
+    RevealAsLast,
+    OfferDraw,
+    AgreeToDraw,
+    DeclineDraw,
     Resign,
     CreateInvite,
     AcceptInvite,
@@ -23,11 +32,16 @@ enum Intent {
     RevokeInvite,
 }
 
-const INTENTS: [Intent; 9] = [
+const INTENTS: [Intent; 14] = [
     Intent::Join,
     Intent::JoinAsLast,
     Intent::Seal,
     Intent::SealAsLast,
+    Intent::Reveal,
+    Intent::RevealAsLast,
+    Intent::OfferDraw,
+    Intent::AgreeToDraw,
+    Intent::DeclineDraw,
     Intent::Resign,
     Intent::CreateInvite,
     Intent::AcceptInvite,
@@ -57,6 +71,7 @@ struct Seen {
 /// What a command is answered with.
 #[derive(Clone, PartialEq, Debug)]
 enum Answer {
+    Done,
     Match(Box<v1::Match>),
     Receipt(v1::SealReceipt),
     Invite(Box<v1::Invite>),
@@ -64,7 +79,9 @@ enum Answer {
 
 impl Scene {
     async fn set(cluster: &Cluster, intent: Intent) -> Self {
-        let duel = cluster.agreed(v1::MatchSettings::default()).await;
+        let by_reveal = matches!(intent, Intent::Reveal | Intent::RevealAsLast);
+        let settings = if by_reveal { reveals::settings() } else { v1::MatchSettings::default() };
+        let duel = cluster.agreed(settings).await;
         let invites =
             [invite(&duel.white, &duel.black.name).await, invite(&duel.white, &duel.black.name).await];
         let mut scene = Self { intent, duel, invites };
@@ -76,6 +93,21 @@ impl Scene {
             Intent::SealAsLast => {
                 scene.duel.join().await;
                 scene.duel.seal(Seat::White, 1, cell("B2")).await.unwrap();
+            }
+            Intent::Reveal | Intent::RevealAsLast => {
+                scene.duel.join().await;
+                for seat in Seat::BOTH {
+                    reveals::commit(&scene.duel, seat, &opening(seat)).await;
+                }
+                if intent == Intent::RevealAsLast {
+                    reveals::reveal(&scene.duel, Seat::White, &opening(Seat::White)).await.unwrap();
+                }
+            }
+            Intent::AgreeToDraw | Intent::DeclineDraw => {
+                scene.duel.join().await;
+                let (name, request_id) = (scene.duel.name.clone(), "offer".to_owned());
+                let offer = v1::OfferDrawRequest { name, request_id, turn: 1, ..Default::default() };
+                scene.duel.white.matches().offer_draw(offer).await.unwrap();
             }
             Intent::RevokeInvite => {
                 // Black's own.
@@ -101,6 +133,22 @@ impl Scene {
             Intent::Seal | Intent::SealAsLast => {
                 let request = self.duel.seal_request(Seat::Black, 1, cell("A1"));
                 Answer::Receipt(black.matches().seal_move(request).await?.into_inner().receipt.unwrap())
+            }
+            Intent::Reveal | Intent::RevealAsLast => {
+                let open = Some(opening(Seat::Black));
+                let request = v1::RevealMoveRequest { name, player, request_id, turn: 1, open };
+                black.matches().reveal_move(request).await?;
+                Answer::Done
+            }
+            Intent::OfferDraw => {
+                let request = v1::OfferDrawRequest { name, player, request_id, turn: 1 };
+                of_match(black.matches().offer_draw(request).await?.into_inner().r#match)
+            }
+            Intent::AgreeToDraw | Intent::DeclineDraw => {
+                let accept = self.intent == Intent::AgreeToDraw;
+                let seat = v1::Seat::White.into();
+                let request = v1::AnswerDrawRequest { name, player, request_id, turn: 1, seat, accept };
+                of_match(black.matches().answer_draw(request).await?.into_inner().r#match)
             }
             Intent::Resign => {
                 let request = v1::ResignRequest { name, player, request_id };
@@ -262,7 +310,17 @@ fn assert_done(scene: &Scene, seen: &Seen, answer: &Answer) {
             assert_eq!((&own.commitment, own.seal_time), (&receipt.commitment, receipt.seal_time));
             assert_eq!(game.turn, 0);
         }
-        Intent::SealAsLast => assert_eq!(game.turn, 1),
+        Intent::SealAsLast | Intent::RevealAsLast => assert_eq!(game.turn, 1),
+        Intent::Reveal => {
+            let black = game.status.as_ref().and_then(|status| status.black.as_ref());
+            assert_eq!((black.and_then(|black| black.revealed), game.turn), (Some(true), 0));
+        }
+        Intent::OfferDraw => assert_eq!(offer_of(game, Seat::Black), Some(DrawOffer::Open)),
+        Intent::DeclineDraw => assert_eq!(offer_of(game, Seat::White), Some(DrawOffer::Declined)),
+        Intent::AgreeToDraw => {
+            let reason = game.finish.as_ref().map(v1::MatchFinished::reason);
+            assert_eq!(reason, Some(EndReason::AgreedDraw));
+        }
         Intent::Resign => assert_eq!(game.state(), MatchState::Finished),
         Intent::CreateInvite => {}
         Intent::AcceptInvite => {
@@ -272,6 +330,16 @@ fn assert_done(scene: &Scene, seen: &Seen, answer: &Answer) {
         Intent::DeclineInvite => assert_eq!(closed.state(), InviteState::Declined),
         Intent::RevokeInvite => assert_eq!(closed.state(), InviteState::Revoked),
     }
+}
+
+fn opening(seat: Seat) -> v1::OpenMove {
+    v1::OpenMove { cell: seat.number().into(), salt: vec![seat.number(); 32] }
+}
+
+fn offer_of(game: &v1::Match, seat: Seat) -> Option<DrawOffer> {
+    let status = game.status.as_ref()?;
+    let seat = if seat == Seat::Black { &status.black } else { &status.white };
+    seat.as_ref().map(v1::SeatStatus::draw_offer)
 }
 
 fn time(cluster: &Cluster) -> prost_types::Timestamp {
