@@ -9,7 +9,7 @@ use referee::{
     SealCommand, SealMode, SealStatus, SealedMove, Settings, Spectators, Stamp, TimeControl, TurnRecord,
 };
 use rules::{Cell, PerSeat, Seat};
-use sealing::{BoxKey, BoxNonce, MatchId, Opening, Party, PlayerSignature, PublicKey, Salt, SealContext};
+use sealing::{BoxKey, BoxNonce, MatchId, Opening, Party, PlayerSigningKey, Salt, SealContext};
 use store::codec::Keyring;
 use store::{Stored, Version};
 
@@ -34,6 +34,11 @@ pub(crate) fn opening(cell: Cell, seat: Seat, turn: u32) -> Opening {
     Opening { cell, salt: Salt::from_bytes(salt) }
 }
 
+/// The key that black signs with; white has none.
+fn black_key() -> PlayerSigningKey {
+    PlayerSigningKey::from_seed(&[5; 32])
+}
+
 /// A match, and everything that a store was given of it.
 #[derive(Debug)]
 pub(crate) struct Played {
@@ -52,7 +57,7 @@ impl Played {
             id: MatchId::from_bytes([7; 16]),
             settings,
             parties: PerSeat {
-                black: party("players/ann", Some(PublicKey::from_bytes([5; 32]))),
+                black: party("players/ann", Some(black_key().public_key())),
                 white: party("players/bob", None),
             },
             rematch_of: Some(MatchId::from_bytes([6; 16])),
@@ -108,13 +113,12 @@ impl Played {
     }
 
     fn seal(&mut self, seat: Seat, turn: u32, opening: Opening, signed: bool) -> Command {
+        let player = &self.game.parties[seat].player;
+        let context = SealContext { match_id: self.game.id, turn, seat, player, previous: &self.game.hash };
+        let commitment = context.commit(&opening);
         let sealed = match self.game.settings.seal_mode {
             SealMode::ServerSealed => SealedMove::Opening(opening),
             SealMode::CommitReveal { .. } => {
-                let player = &self.game.parties[seat].player;
-                let context =
-                    SealContext { match_id: self.game.id, turn, seat, player, previous: &self.game.hash };
-                let commitment = context.commit(&opening);
                 let free = self.game.open_turn().is_some_and(|open| open.seals[seat].is_none());
                 if free {
                     self.committed[seat] = Some(opening);
@@ -127,7 +131,7 @@ impl Played {
             turn,
             sealed,
             previous: None,
-            signature: signed.then(|| PlayerSignature::from_bytes([9; 64])),
+            signature: (signed && seat == Seat::Black).then(|| black_key().sign(&commitment)),
             key_id: if signed { "key-1".to_owned() } else { String::new() },
             request_id: request_id("seal"),
         })
@@ -150,12 +154,23 @@ impl Played {
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Join(Seat),
-    Seal { seat: Seat, cell: Cell, signed: bool },
+    /// Signed: with the key of a receipt, and with the player's own where he has one.
+    Seal {
+        seat: Seat,
+        cell: Cell,
+        signed: bool,
+    },
     Reveal(Seat),
-    Draw { seat: Seat, accept: Option<bool> },
+    Draw {
+        seat: Seat,
+        accept: Option<bool>,
+    },
     Resign(Seat),
     Abort,
-    Wait { ms: u64, outage: bool },
+    Wait {
+        ms: u64,
+        outage: bool,
+    },
 }
 
 fn seat() -> impl Strategy<Value = Seat> {
