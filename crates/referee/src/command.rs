@@ -185,6 +185,9 @@ pub enum Refusal {
     /// The seat has offered a draw in this turn.
     #[error("this seat has already offered a draw in this turn")]
     AlreadyOffered,
+    /// The player's signature is not of his key, or he has none.
+    #[error("the signature is not that of the key bound into the match")]
+    SignatureInvalid,
     /// The caller knows another history.
     #[error("the history does not go through the turn that the caller knows")]
     HistoryRegressed,

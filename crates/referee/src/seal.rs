@@ -39,12 +39,24 @@ impl Match {
             key_id: command.key_id.clone(),
             signature: command.signature,
         };
+        if !self.is_signed_by(seat, &facts) {
+            return refused(Refusal::SignatureInvalid);
+        }
         let receipt = self.receipt(seat, turn, &facts);
         let mut sealed = open.clone();
         sealed.seals[seat] = Some(Seal { facts, opening });
         match self.sealed(sealed, seat, now) {
             Ok(change) => changed(change, Answer::Sealed(receipt)),
             Err(refusal) => refused(refusal),
+        }
+    }
+
+    /// Whether a seal's signature, if it has one, is that of the key bound into the match.
+    fn is_signed_by(&self, seat: Seat, facts: &SealFacts) -> bool {
+        match (&facts.signature, &self.parties[seat].public_key) {
+            (None, _) => true,
+            (Some(signature), Some(key)) => sealing::verify_player(&facts.commitment, signature, key),
+            (Some(_), None) => false,
         }
     }
 

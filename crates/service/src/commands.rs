@@ -45,15 +45,15 @@ impl Commands<'_> {
         let turn = request::turn(request.turn)?;
         let sealed = request::sealed_move(request.r#move.as_ref())?;
         let previous = request::digest("previous_hash", &request.previous_hash)?;
-        request::unsigned("player_signature", &request.player_signature)?;
+        let signature = request::signature("player_signature", &request.player_signature)?;
         let command = |game: &Match| -> Result<SealCommand, ApiError> {
             Ok(SealCommand {
                 seat: caller.seat(&request.player, game)?,
                 turn,
                 sealed: sealed.clone(),
                 previous,
-                signature: None,
-                key_id: String::new(),
+                signature,
+                key_id: self.node.signer.key_id().to_string(),
                 request_id: request_id.clone(),
             })
         };

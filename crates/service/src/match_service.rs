@@ -88,7 +88,10 @@ impl MatchService for Matches {
     ) -> Result<Response<v1::SealMoveResponse>, Status> {
         let caller = Caller::of(&request);
         let receipt = self.commands().seal(&caller, request.get_ref()).await?;
-        Ok(Response::new(v1::SealMoveResponse { receipt: Some(view::receipt(&receipt)) }))
+        let signature =
+            if request.get_ref().sign_receipt { self.node.signer.sign_receipt(&receipt) } else { None };
+        let receipt = Some(view::receipt(&receipt, signature));
+        Ok(Response::new(v1::SealMoveResponse { receipt }))
     }
 
     async fn reveal_move(
@@ -167,6 +170,7 @@ impl Matches {
     async fn transcript(&self, game: &Match) -> Result<v1::Transcript, ApiError> {
         let history = self.node.histories.of(game.id);
         let turns = history.all(self.store(), game).await?;
+        let signed = game.finish().map(|finish| self.node.signer.sign_end(&finish.end_hash));
         Ok(v1::Transcript {
             r#match: match_name(game.id),
             settings: Some(crate::convert::settings::to_wire(&game.settings)),
@@ -175,8 +179,8 @@ impl Matches {
             first_hash: game.first_hash().as_bytes().to_vec(),
             turns: turns.iter().map(|played| played.wire.clone()).collect(),
             finish: view::finished(game),
-            key_id: String::new(),
-            signature: Vec::new(),
+            key_id: signed.as_ref().map(|signed| signed.key_id.clone()).unwrap_or_default(),
+            signature: signed.map(|signed| signed.signature.as_bytes().to_vec()).unwrap_or_default(),
         })
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use middleware::TokenIssuer;
+use store::keys::Signer;
 use store::{Clock, Store};
 use tokio::sync::watch;
 
@@ -32,6 +33,7 @@ pub(crate) struct Node {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) config: NodeConfig,
     pub(crate) issuer: Arc<TokenIssuer>,
+    pub(crate) signer: Signer,
     pub(crate) histories: Arc<Histories>,
     pub(crate) keys: RequestKeys,
     /// True once the node is about to stop: streams end and say so.

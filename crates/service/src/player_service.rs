@@ -11,7 +11,7 @@ use wire::v1::player_service_server::PlayerService;
 use wire::v1::{self, ErrorReason};
 
 use crate::convert::time::{duration, duration_ms, timestamp};
-use crate::convert::{errors, request};
+use crate::convert::{errors, request, view};
 use crate::node::Node;
 use crate::page;
 use crate::server::REQUEST_BYTES_MAX;
@@ -74,7 +74,7 @@ impl PlayerService for Players {
             rules_versions: RulesVersion::ALL.map(|version| version.name().to_owned()).to_vec(),
             limits: Some(self.limits()),
             server_time: Some(timestamp(now)),
-            public_keys: Vec::new(),
+            public_keys: view::server_keys(self.node.signer.published()),
             dev_mode: self.node.config.dev,
             pools: Vec::new(),
         }))

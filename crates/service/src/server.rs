@@ -10,6 +10,7 @@ use http::Response;
 use middleware::{
     ApiKeys, Auth, AuthLayer, BrowserLayer, DeadlineLayer, ReasonLayer, TokenIssuer, TraceLayer,
 };
+use store::keys::Signer;
 use store::{Clock, Store};
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -74,6 +75,8 @@ pub struct Server {
     pub config: NodeConfig,
     /// Makes players' tokens; those of others are not accepted.
     pub issuer: TokenIssuer,
+    /// Signs receipts and finished matches; shared by all nodes of a store.
+    pub signer: Signer,
     /// The keys of back ends and operators.
     pub api_keys: ApiKeys,
     /// The secret that requests are remembered under; shared by all nodes of a store.
@@ -144,6 +147,7 @@ impl Server {
             clock: self.clock,
             config: self.config,
             issuer: Arc::new(self.issuer),
+            signer: self.signer,
             histories: Arc::default(),
             keys: RequestKeys::new(self.request_secret),
             draining,

@@ -109,6 +109,7 @@ fn server(arguments: &Arguments) -> anyhow::Result<Server> {
         clock,
         config: NodeConfig { heartbeat, dev: arguments.dev },
         issuer: TokenIssuer::new(keys.token_seed(), TOKEN_ISSUER, TOKEN_ISSUER),
+        signer: keys.signer(),
         api_keys,
         request_secret: *keys.request_secret(),
         reflection: !arguments.no_reflection,

@@ -105,7 +105,7 @@ const LONG_STAGES: &[Stage] = &[
     Stage {
         name: "properties",
         why: "a property fails for a rare case; the case is written beside the test",
-        work: Work::Cargo(&["test", "--workspace", "--locked"], &[("PROPTEST_CASES", "10000")]),
+        work: Work::Cargo(&["test", "--workspace", "--locked"], &[("PROPTEST_CASES", "10000"), ("WTS_FULL", "1")]),
     },
     Stage { name: "fuzz", why: "an input breaks a promise", work: Work::Own(fuzz::run) },
     Stage { name: "benches", why: "a bench does not run", work: Work::Own(|| bench::run(None, false)) },

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use middleware::{ApiKeys, NewToken, TokenIssuer};
-use referee::Match;
+use referee::{Match, Stamp};
 use sealing::MatchId;
 use service::{NodeConfig, Server};
+use store::keys::{KeySource, Signer};
 use store::{Clock, ScriptedClock, Shard, Store, Stored, SystemClock};
 use store_embedded::VolatileStore;
 use tonic::Status;
@@ -87,8 +88,12 @@ impl Cluster {
         };
         let store: Arc<dyn Store> = Arc::new(VolatileStore::new(Arc::clone(&clock)));
         let mut nodes = Vec::new();
+        let now = Stamp::from_ms(clock.now_ms());
+        let signer = KeySource::Ephemeral.load(now).expect("keys in memory can be made").signer();
         for _ in 0..setup.nodes {
-            nodes.push(TestServer::start(node(&setup, Arc::clone(&store), Arc::clone(&clock))).await);
+            nodes.push(
+                TestServer::start(node(&setup, Arc::clone(&store), Arc::clone(&clock), signer.clone())).await,
+            );
         }
         Self { clock: scripted, store, nodes, issuer: issuer() }
     }
@@ -209,12 +214,13 @@ fn issuer() -> TokenIssuer {
     TokenIssuer::new(&TOKEN_SEED, "wts-tests", "wts-tests")
 }
 
-fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Server {
+fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Signer) -> Server {
     Server {
         store,
         clock,
         config: NodeConfig { heartbeat: setup.heartbeat, dev: setup.dev },
         issuer: issuer(),
+        signer,
         api_keys: ApiKeys::new()
             .backend("lobby", ApiKeys::digest(API_KEY.as_bytes()))
             .operator("olga", ApiKeys::digest(OPERATOR_KEY.as_bytes())),

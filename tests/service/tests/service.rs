@@ -28,6 +28,7 @@ mod service {
     mod secrecy;
     mod server_info;
     mod shutdown;
+    mod signed;
     mod simultaneous;
     mod straddled_deadline;
     mod turn_limit;

@@ -71,7 +71,7 @@ fn a_record_tells_when_the_turn_opened_each_seat_sealed_and_it_resolved() {
 fn a_record_keeps_what_a_repetition_is_answered_from() {
     let played = check_started(
         Settings::default(),
-        "3000 seal white E5 as w1 signed 9
+        "3000 seal white E5 as w1 signed 2
          7000 seal black D5 as b1",
     );
     let record = &played.turns[0];

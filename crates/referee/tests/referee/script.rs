@@ -23,7 +23,7 @@ use referee::{
     RevealCommand, SealCommand, SealMode, SealedMove, Settings, Stamp, TurnRecord,
 };
 use rules::{Cell, PerSeat, Seat};
-use sealing::{Commitment, Digest, MatchId, Opening, Party, PlayerSignature, Receipt, Salt, SealContext};
+use sealing::{Commitment, Digest, MatchId, Opening, Party, PlayerSigningKey, Receipt, Salt, SealContext};
 
 use crate::{history, law};
 
@@ -77,16 +77,24 @@ pub(crate) fn digest(byte: u8) -> Digest {
     Digest::from_bytes([byte; 32])
 }
 
+/// The number of the key that white signs with; black has none.
+const WHITE_KEY: u8 = 2;
+
+fn player_key(number: u8) -> PlayerSigningKey {
+    PlayerSigningKey::from_seed(&[number; 32])
+}
+
 pub(crate) fn opening(cell: Cell, salt: u8) -> Opening {
     Opening { cell, salt: Salt::from_bytes([salt; 32]) }
 }
 
 pub(crate) fn new_match(settings: Settings) -> NewMatch {
-    let party = |player: &str| Party { player: player.to_owned(), public_key: None };
+    let party = |player: &str, public_key| Party { player: player.to_owned(), public_key };
+    let white_key = player_key(WHITE_KEY).public_key();
     NewMatch {
         id: MatchId::from_bytes([7; 16]),
         settings,
-        parties: PerSeat { black: party("players/ann"), white: party("players/bob") },
+        parties: PerSeat { black: party("players/ann", None), white: party("players/bob", Some(white_key)) },
         rematch_of: None,
     }
 }
@@ -219,7 +227,7 @@ impl Played {
     }
 
     fn seal(&self, seat: Seat, cell: Cell, request: &str, more: &[&str]) -> Command {
-        let (mut turn, mut salt, mut previous, mut signature) = (self.game.resolved + 1, 1, None, None);
+        let (mut turn, mut salt, mut previous, mut signature) = (self.game.resolved + 1, 1, None, None::<u8>);
         let (mut is_committed, mut is_open) = (false, false);
         let mut words = more.iter();
         while let Some(word) = words.next() {
@@ -229,10 +237,7 @@ impl Played {
                 "open" => is_open = true,
                 "in" => turn = value().parse().expect("a turn"),
                 "salt" => salt = value().parse().expect("a number"),
-                "signed" => {
-                    let byte = value().parse().expect("a number");
-                    signature = Some(PlayerSignature::from_bytes([byte; 64]));
-                }
+                "signed" => signature = Some(value().parse().expect("the number of a key")),
                 "knowing" => {
                     previous = Some(match value().strip_prefix('h') {
                         Some(turn) => self.hash_before(turn.parse::<u32>().expect("a turn") + 1),
@@ -247,6 +252,20 @@ impl Played {
             (false, true) => SealedMove::Opening(opening(cell, salt)),
             (false, false) => self.sealed_move(seat, turn, opening(cell, salt)),
         };
+        let signature = signature.map(|key| {
+            let commitment = match &sealed {
+                SealedMove::Commitment(commitment) => *commitment,
+                SealedMove::Opening(opening) => SealContext {
+                    match_id: self.game.id,
+                    turn,
+                    seat,
+                    player: &self.game.parties[seat].player,
+                    previous: &self.hash_before(turn),
+                }
+                .commit(opening),
+            };
+            player_key(key).sign(&commitment)
+        });
         let (key_id, request_id) = ("key-1".to_owned(), request_id(request));
         Command::Seal(SealCommand { seat, turn, sealed, previous, signature, key_id, request_id })
     }

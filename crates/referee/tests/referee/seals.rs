@@ -223,3 +223,15 @@ fn a_seal_after_the_end_is_refused() {
          5000 seal black E5 as b1 in 2 -> refused MatchFinished",
     );
 }
+
+#[test]
+fn a_signature_is_taken_only_if_it_is_of_the_key_bound_into_the_match() {
+    check_started(
+        DEFAULT,
+        "3000 seal white E5 as w1 signed 3 -> refused SignatureInvalid
+         3000 seal black D5 as b1 signed 2 -> refused SignatureInvalid
+         3000 seal white E5 as w1 signed 2 -> receipt white 1 at 3000; changed
+         3001 seal white E5 as w1 signed 2 -> receipt white 1 at 3000
+         3002 seal white E5 as w1          -> refused RequestIdReused",
+    );
+}

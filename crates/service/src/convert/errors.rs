@@ -61,6 +61,9 @@ pub(crate) fn refusal(refusal: Refusal, id: MatchId) -> ApiError {
         }
         Refusal::CellOccupied => ErrorReason::CellOccupied,
         Refusal::SealModeMismatch => ErrorReason::SealModeMismatch,
+        Refusal::SignatureInvalid => {
+            return ApiError::field(ErrorReason::FieldInvalid, "player_signature", &refusal.to_string());
+        }
         Refusal::NotInRevealPhase { .. } => ErrorReason::NotInRevealPhase,
         Refusal::CommitmentMismatch => ErrorReason::CommitmentMismatch,
         Refusal::NoOpenOffer => ErrorReason::NoOpenOffer,

@@ -2,7 +2,7 @@
 
 use referee::{RequestId, SealedMove};
 use rules::{Cell, Seat};
-use sealing::{Commitment, Digest, MatchId, Opening, PublicKey, Salt};
+use sealing::{Commitment, Digest, MatchId, Opening, PlayerSignature, PublicKey, Salt};
 use store::InviteId;
 use wire::ApiError;
 use wire::Collection;
@@ -94,13 +94,9 @@ pub(crate) fn public_key(field: &str, bytes: &[u8]) -> Result<Option<PublicKey>,
     optional(field, bytes, "an Ed25519 public key is 32 bytes, or left out")
 }
 
-/// A player's signature, which this server cannot check yet: it takes none that it has not checked.
-pub(crate) fn unsigned(field: &str, bytes: &[u8]) -> Result<(), ApiError> {
-    if bytes.is_empty() {
-        return Ok(());
-    }
-    let what = "this server does not check players' signatures yet; leave it empty";
-    Err(ApiError::field(ErrorReason::FieldInvalid, field, what))
+/// A player's signature that may be left out.
+pub(crate) fn signature(field: &str, bytes: &[u8]) -> Result<Option<PlayerSignature>, ApiError> {
+    optional(field, bytes, "an Ed25519 signature is 64 bytes, or left out")
 }
 
 fn optional<'a, T: TryFrom<&'a [u8]>>(

@@ -2,7 +2,8 @@
 
 use referee::{Match, Now, OpenTurn, Phase, Seal, SealMode, SealStatus, Stamp, TimeControl};
 use rules::Seat;
-use sealing::Receipt;
+use sealing::{Receipt, Signature};
+use store::keys::PublishedKey;
 use wire::v1;
 
 use super::time::{duration, timestamp};
@@ -122,17 +123,30 @@ pub(crate) fn finished(game: &Match) -> Option<v1::MatchFinished> {
     })
 }
 
-/// A receipt, unsigned.
-pub(crate) fn receipt(receipt: &Receipt) -> v1::SealReceipt {
+/// A receipt. It names its key only where it is signed by it.
+pub(crate) fn receipt(receipt: &Receipt, signature: Option<Signature>) -> v1::SealReceipt {
+    let key_id = signature.map(|_| receipt.key_id.clone());
     v1::SealReceipt {
         r#match: match_name(receipt.match_id),
         turn: receipt.turn,
         seat: super::seat(receipt.seat).into(),
         commitment: receipt.commitment.as_bytes().to_vec(),
         seal_time: Some(timestamp(Stamp::from_ms(receipt.sealed_ms))),
-        key_id: receipt.key_id.clone(),
-        signature: Vec::new(),
+        key_id: key_id.unwrap_or_default(),
+        signature: signature.map(|signature| signature.as_bytes().to_vec()).unwrap_or_default(),
     }
+}
+
+/// The keys that the service signs and has signed with.
+pub(crate) fn server_keys(published: &[PublishedKey]) -> Vec<v1::ServerKey> {
+    let shown = |known: &PublishedKey| v1::ServerKey {
+        key_id: known.key.id.to_string(),
+        public_key: known.key.public_key.as_bytes().to_vec(),
+        start_time: known.from.map(timestamp),
+        end_time: known.until.map(timestamp),
+    };
+    // On the wire the one in use comes last.
+    published.iter().rev().map(shown).collect()
 }
 
 /// A player with his key and whether he is there.

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use middleware::{ApiKeys, TokenIssuer};
+use referee::Stamp;
 use service::{NodeConfig, Server};
+use store::keys::Keys;
 use store::{Clock, SystemClock};
 use store_embedded::VolatileStore;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -97,11 +99,13 @@ pub(crate) fn run(answer_bytes: Option<usize>) -> anyhow::Result<()> {
 
 fn service() -> Server {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+    let now = Stamp::from_ms(clock.now_ms());
     Server {
         store: Arc::new(VolatileStore::new(Arc::clone(&clock))),
         clock,
         config: NodeConfig::default(),
         issuer: TokenIssuer::new(&rand::random(), "whattheshell", "whattheshell"),
+        signer: Keys::generate(now).signer(),
         api_keys: ApiKeys::new().backend("bench", ApiKeys::digest(API_KEY.as_bytes())),
         request_secret: rand::random(),
         reflection: true,
