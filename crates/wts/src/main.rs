@@ -1,12 +1,14 @@
 //! What the Shell: serve, demo, play and check.
 
 mod board;
+mod configuration;
 mod demo;
 mod demo_player;
 mod instinct;
 mod play;
 mod seating;
 mod serve;
+mod token;
 mod vectors;
 mod verify;
 mod words;
@@ -14,7 +16,7 @@ mod words;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 /// The game server of What the Shell and its tools.
 #[derive(Parser)]
@@ -36,6 +38,8 @@ enum Command {
     Play(play::Arguments),
     /// The server, in this process
     Serve(serve::Arguments),
+    /// A token for a player
+    Token(token::Arguments),
     /// Test vectors of the rules, commitments and transcripts
     Vectors(vectors::Arguments),
     /// Whether the transcript of a match holds, and what it proves
@@ -43,11 +47,14 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let result = match cli.command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::DemoPlayer(arguments) => demo_player::run(&arguments),
         Command::Play(arguments) => play::run(&arguments),
-        Command::Serve(arguments) => serve::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments, matches.subcommand_matches("serve")),
+        Command::Token(arguments) => token::run(&arguments),
         Command::Vectors(arguments) => vectors::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
     };

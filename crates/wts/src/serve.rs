@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clap::Args;
+use clap::{ArgMatches, Args};
 use middleware::{ApiKeys, TokenIssuer};
 use referee::Stamp;
 use service::{NodeConfig, Server};
@@ -18,6 +18,8 @@ use store_embedded::{EmbeddedStore, VolatileStore};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
+
+use crate::configuration;
 
 /// What tokens name as their maker and as whom they are for.
 const TOKEN_ISSUER: &str = "whattheshell";
@@ -29,7 +31,7 @@ const HEARTBEAT_S: std::ops::RangeInclusive<u64> = 1..=60;
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Where to listen, ADDRESS:PORT; port 0 takes a free one
-    #[arg(long, env = "WTS_LISTEN", default_value = "127.0.0.1:7654")]
+    #[arg(long, env = "WTS_LISTEN", value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7654")]
     listen: SocketAddr,
 
     /// Where matches and keys are kept; made at the first start. What is acknowledged survives the end of
@@ -59,12 +61,21 @@ pub(crate) struct Arguments {
     no_reflection: bool,
 
     /// What to log, as tracing's filters say it: `info`, `service=debug`
-    #[arg(long, env = "WTS_LOG", default_value = "info")]
+    #[arg(long, env = "WTS_LOG", value_name = "FILTER", default_value = "info")]
     log: String,
+
+    /// Print every option with its value, its unit and where it came from, and start nothing
+    #[arg(long)]
+    print_config: bool,
 }
 
-/// Serves until it is told to stop.
-pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+/// Serves until it is told to stop. The matches say where the arguments came from.
+pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow::Result<ExitCode> {
+    if arguments.print_config {
+        let matches = matches.context("the arguments have no source")?;
+        configuration::print(&mut std::io::stdout().lock(), matches)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let filter = EnvFilter::try_new(&arguments.log).context("--log is not a filter")?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let server = server(arguments)?;
@@ -108,7 +119,9 @@ fn server(arguments: &Arguments) -> anyhow::Result<Server> {
         store,
         clock,
         config: NodeConfig { heartbeat, dev: arguments.dev },
-        issuer: TokenIssuer::new(keys.token_seed(), TOKEN_ISSUER, TOKEN_ISSUER),
+        issuer: keys
+            .token_seeds()
+            .fold(TokenIssuer::new(keys.token_seed(), TOKEN_ISSUER, TOKEN_ISSUER), TokenIssuer::accepting),
         signer: keys.signer(),
         api_keys,
         request_secret: *keys.request_secret(),

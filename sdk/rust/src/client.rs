@@ -66,8 +66,19 @@ impl Client {
     /// [`Error::Api`]: TOKEN_MISSING on a server that is not in development mode; FIELD_INVALID for a
     /// name that no player can have.
     pub async fn mint_token(&self, player: &str) -> Result<v1::MintPlayerTokenResponse, Error> {
-        mint(&self.caller, v1::MintPlayerTokenRequest { player: player.to_owned(), ..Default::default() })
+        self.mint_token_with(v1::MintPlayerTokenRequest { player: player.to_owned(), ..Default::default() })
             .await
+    }
+
+    /// [`Client::mint_token`] with a lifetime, scopes or a public key of one's choice.
+    ///
+    /// # Errors
+    /// [`Error::Api`]: as for [`Client::mint_token`]; FIELD_INVALID also for a lifetime out of range.
+    pub async fn mint_token_with(
+        &self,
+        request: v1::MintPlayerTokenRequest,
+    ) -> Result<v1::MintPlayerTokenResponse, Error> {
+        mint(&self.caller, request).await
     }
 
     /// A session that acts as the player whose token this is.
@@ -152,13 +163,13 @@ impl ClientBuilder {
         self
     }
 
-    /// The HTTP/2 window of each call, bytes. Default 65,535.
+    /// The HTTP/2 window of each call, bytes. Default 2 MiB.
     pub fn stream_window_bytes(mut self, bytes: u32) -> Self {
         self.stream_window_bytes = Some(bytes);
         self
     }
 
-    /// The HTTP/2 window of the whole connection, bytes. Default 65,535; many streams on one connection
+    /// The HTTP/2 window of the whole connection, bytes. Default 5 MiB; many streams on one connection
     /// want more.
     pub fn connection_window_bytes(mut self, bytes: u32) -> Self {
         self.connection_window_bytes = Some(bytes);

@@ -2,6 +2,8 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -71,13 +73,16 @@ pub enum Update {
 /// TOKEN_EXPIRED.
 pub struct MatchStream {
     name: String,
+    is_connected: Arc<AtomicBool>,
     updates: BoxStream<'static, Result<Update, Error>>,
 }
 
 impl MatchStream {
     /// A stream of the match with this name and, where it is known, this first hash.
     pub(crate) fn new(player: Player, name: &str, ledger: Ledger, first_hash: Option<Digest>) -> Self {
+        let is_connected = Arc::new(AtomicBool::new(false));
         let watcher = Watcher {
+            is_connected: Arc::clone(&is_connected),
             player,
             name: name.to_owned(),
             ledger,
@@ -93,13 +98,20 @@ impl MatchStream {
         let updates = stream::try_unfold(watcher, |mut watcher| async move {
             Ok(watcher.next().await?.map(|update| (update, watcher)))
         });
-        Self { name: name.to_owned(), updates: updates.boxed() }
+        Self { name: name.to_owned(), is_connected, updates: updates.boxed() }
     }
 
     /// The match, `matches/{match}`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether the last that came was a message: false before the first one, and from the moment that the
+    /// stream finds the connection broken until it has resumed. For display.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.is_connected.load(Ordering::Relaxed)
     }
 }
 
@@ -149,6 +161,8 @@ impl Silence {
 
 /// What stands behind a stream.
 struct Watcher {
+    /// What the stream's holder is told.
+    is_connected: Arc<AtomicBool>,
     player: Player,
     name: String,
     ledger: Ledger,
@@ -177,6 +191,7 @@ impl Watcher {
         while !self.is_over {
             match self.receive().await {
                 Ok(Some(message)) => {
+                    self.is_connected.store(true, Ordering::Relaxed);
                     let update = self.take(message)?;
                     self.reveal().await?;
                     if let Some(update) = update {
@@ -242,6 +257,7 @@ impl Watcher {
     /// Waits before the next attempt, if there is one.
     async fn resume_after(&mut self, error: Error) -> Result<(), Error> {
         self.connection = None;
+        self.is_connected.store(false, Ordering::Relaxed);
         self.failures += 1;
         // A stream that never came up is a call that failed; one that did is worth waiting for.
         let failures_max = if self.replay.is_some() { RESUMES_MAX } else { retry::TRIES_MAX - 1 };

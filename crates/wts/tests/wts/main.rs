@@ -1,5 +1,6 @@
 //! The commands of the `wts` binary, run as processes.
 
+mod configuration;
 mod demo;
 mod play;
 mod vectors;

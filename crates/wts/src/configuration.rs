@@ -1,0 +1,104 @@
+//! What a server is set to: every option with its value, its unit and where the value came from.
+
+use std::io::Write;
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command};
+
+use crate::serve;
+
+/// Options that do something other than set the server.
+const NOT_SETTINGS: [&str; 3] = ["help", "version", "print_config"];
+
+/// Prints `option, value, unit, source`, a line each.
+pub(crate) fn print(out: &mut impl Write, matches: &ArgMatches) -> std::io::Result<()> {
+    writeln!(out, "{:<18} {:<24} {:<16} SOURCE", "OPTION", "VALUE", "UNIT")?;
+    for option in options(&command()) {
+        let id = option.get_id().as_str();
+        let values = matches.get_raw(id).map(|values| {
+            values.map(|value| value.to_string_lossy().into_owned()).collect::<Vec<_>>().join(",")
+        });
+        let value = values.filter(|value| !value.is_empty()).unwrap_or_else(|| "-".to_owned());
+        let source = match matches.value_source(id) {
+            Some(ValueSource::CommandLine) => "flag",
+            Some(ValueSource::EnvVariable) => "environment",
+            _ => "default",
+        };
+        writeln!(out, "{:<18} {value:<24} {:<16} {source}", flag(option), unit(option))?;
+    }
+    out.flush()
+}
+
+/// `wts serve` as clap has it.
+fn command() -> Command {
+    serve::Arguments::augment_args(Command::new("serve"))
+}
+
+/// The options that are settings, in the order of the code.
+fn options(command: &Command) -> impl Iterator<Item = &Arg> {
+    command.get_arguments().filter(|option| !NOT_SETTINGS.contains(&option.get_id().as_str()))
+}
+
+fn flag(option: &Arg) -> String {
+    format!("--{}", option.get_long().unwrap_or_default())
+}
+
+/// What a value is counted in or how it is written. Numbers carry their unit last in the name.
+fn unit(option: &Arg) -> String {
+    let id = option.get_id().as_str();
+    if !option.get_action().takes_values() {
+        return "true or false".to_owned();
+    }
+    if id.ends_with("_ms") {
+        return "milliseconds".to_owned();
+    }
+    if id.ends_with("_s") {
+        return "seconds".to_owned();
+    }
+    let names = option.get_value_names().unwrap_or_default();
+    names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    fn default(option: &Arg) -> String {
+        let defaults = option.get_default_values().iter().map(|value| value.to_string_lossy());
+        let defaults = defaults.collect::<Vec<_>>().join(",");
+        match (defaults.is_empty(), option.get_action().takes_values()) {
+            (false, _) => format!("`{defaults}`"),
+            (true, true) => "–".to_owned(),
+            (true, false) => "`false`".to_owned(),
+        }
+    }
+
+    /// `UPDATE_EXPECT=1 cargo test -p wts` writes the page.
+    #[test]
+    fn the_documented_options_are_made_from_the_code() {
+        let mut page = String::from(
+            "# Configuration\n\n\
+             <!-- Made from the options in `crates/wts/src/serve.rs`: UPDATE_EXPECT=1 cargo test -p wts -->\n\n\
+             `wts serve` takes each option as a flag or from the environment; a flag wins. \
+             `wts serve --print-config` prints every value with its unit and where it came from, and \
+             starts nothing.\n\n\
+             | flag | environment | default | unit or form | what it does |\n\
+             | --- | --- | --- | --- | --- |\n",
+        );
+        for option in options(&command()) {
+            let environment = option.get_env().map(|name| name.to_string_lossy()).unwrap_or_default();
+            let help = option.get_help().map(ToString::to_string).unwrap_or_default();
+            writeln!(
+                page,
+                "| `{}` | `{environment}` | {} | {} | {help} |",
+                flag(option),
+                default(option),
+                unit(option)
+            )
+            .unwrap();
+        }
+        expect_test::expect_file!["../../../docs/configuration.md"].assert_eq(&page);
+    }
+}
