@@ -73,6 +73,8 @@ pub struct TokenIssuer {
     key_id: String,
     issuer: String,
     audience: String,
+    /// Public keys of other seeds whose tokens are taken as well.
+    accepted: Vec<[u8; 32]>,
 }
 
 impl TokenIssuer {
@@ -89,6 +91,7 @@ impl TokenIssuer {
             key_id: key_id(&public_key),
             issuer: issuer.to_owned(),
             audience: audience.to_owned(),
+            accepted: Vec::new(),
         }
     }
 
@@ -104,10 +107,19 @@ impl TokenIssuer {
         &self.key_id
     }
 
+    /// The same issuer, whose verifier also takes the tokens made by this seed: one that this issuer's
+    /// own has replaced, or will.
+    #[must_use]
+    pub fn accepting(mut self, seed: &[u8; 32]) -> Self {
+        self.accepted.push(SigningKey::from_bytes(seed).verifying_key().to_bytes());
+        self
+    }
+
     /// A verifier that takes the tokens of this issuer and no others.
     #[must_use]
     pub fn verifier(&self) -> TokenVerifier {
-        TokenVerifier::new(&self.issuer, &self.audience, &[self.public_key])
+        let keys: Vec<_> = std::iter::once(self.public_key).chain(self.accepted.iter().copied()).collect();
+        TokenVerifier::new(&self.issuer, &self.audience, &keys)
     }
 
     /// Makes a token and says until when it is valid, both times in ms since 1970. It stores nothing.

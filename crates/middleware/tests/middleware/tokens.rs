@@ -260,3 +260,15 @@ fn a_token_that_is_remembered_is_judged_by_the_time_like_any_other() {
     let forged = String::from_utf8(forged).unwrap();
     assert!(verifier.verify(&forged, NOW_MS).is_err(), "one that is nearly remembered is checked");
 }
+
+#[test]
+fn an_issuer_takes_the_tokens_of_the_seeds_it_accepts_and_of_no_others() {
+    let (old, other) =
+        (TokenIssuer::new(&[8; 32], ISSUER, AUDIENCE), TokenIssuer::new(&[9; 32], ISSUER, AUDIENCE));
+    let verifier = issuer().accepting(&[8; 32]).verifier();
+    let token = |issuer: &TokenIssuer| issuer.mint(&NewToken::for_player("players/p1"), NOW_MS).unwrap().0;
+    for issuer in [&issuer(), &old] {
+        assert!(verifier.verify(&token(issuer), NOW_MS).is_ok());
+    }
+    assert_eq!(verifier.verify(&token(&other), NOW_MS), Err(TokenError::UnknownKey));
+}
