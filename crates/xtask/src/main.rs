@@ -13,6 +13,7 @@ mod bench;
 mod foreign;
 mod fuzz;
 mod generate;
+mod kill;
 mod lint;
 mod process;
 mod test;
@@ -52,6 +53,8 @@ enum Task {
     Lint,
     /// Check the clients in Python and TypeScript, and let each play a match; needs a debug build
     Foreign,
+    /// Kill a server at random moments while clients play: nothing acknowledged may be lost
+    Kill(kill::Arguments),
     /// Run the benches
     Bench {
         /// Run this one only
@@ -85,6 +88,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         }
         Task::Lint => lint::run(false),
         Task::Foreign => foreign::run(),
+        Task::Kill(arguments) => kill::run(&arguments),
         Task::Bench { only, json } => bench::run(only.as_deref(), json),
     }
 }

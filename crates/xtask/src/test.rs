@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::process::{self, Closing};
-use crate::{bench, foreign, fuzz, generate, lint, tidy, tool};
+use crate::{bench, foreign, fuzz, generate, kill, lint, tidy, tool};
 
 /// One step of a test run.
 struct Stage {
@@ -91,6 +91,11 @@ const STAGES: &[Stage] = &[
         work: Work::Own(foreign::run),
     },
     Stage {
+        name: "kill",
+        why: "a server that was killed, or whose power was cut, lost what it had acknowledged",
+        work: Work::Own(|| kill_and_cut(KILLS)),
+    },
+    Stage {
         name: "doc",
         why: "a link in the documentation leads nowhere",
         work: Work::Cargo(
@@ -105,11 +110,28 @@ const LONG_STAGES: &[Stage] = &[
     Stage {
         name: "properties",
         why: "a property fails for a rare case; the case is written beside the test",
-        work: Work::Cargo(&["test", "--workspace", "--locked"], &[("PROPTEST_CASES", "10000"), ("WTS_FULL", "1")]),
+        work: Work::Cargo(
+            &["test", "--workspace", "--locked"],
+            &[("PROPTEST_CASES", "10000"), ("WTS_FULL", "1")],
+        ),
     },
+    Stage { name: "many kills", why: "as `kill`", work: Work::Own(|| kill_and_cut(MANY_KILLS)) },
     Stage { name: "fuzz", why: "an input breaks a promise", work: Work::Own(fuzz::run) },
     Stage { name: "benches", why: "a bench does not run", work: Work::Own(|| bench::run(None, false)) },
 ];
+
+/// Kills, and as many power cuts, in every run: some seconds.
+const KILLS: u32 = 15;
+
+/// The same in a long run: what an accepted release has to survive.
+const MANY_KILLS: u32 = 300;
+
+fn kill_and_cut(kills: u32) -> anyhow::Result<()> {
+    for power in [false, true] {
+        kill::run(&kill::Arguments { kills, seed: 1, power, json: false })?;
+    }
+    Ok(())
+}
 
 /// Runs the stages, the long ones too if `full`, and prints what each took.
 ///

@@ -85,6 +85,8 @@ pub(super) const LAYERS: &[Layer] = &[
         own: Own::Only(&["rules", "sealing"]),
         outside: Outside::Never(&[ASYNC, RPC, BACK_ENDS]),
     },
+    // Kills the server as a process and asks it as a client.
+    Layer { package: "durability", own: Own::Only(&["whattheshell"]), outside: Outside::Any },
     Layer { package: "fuzz", own: Own::Any, outside: Outside::Any },
     Layer { package: "service-tests", own: Own::Any, outside: Outside::Any },
 ];
