@@ -1,21 +1,21 @@
 //! `wts demo`: a whole match between processes, watched and verified.
 
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use futures::StreamExt as _;
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
-use whattheshell::{Client, Finish, Player, Update, VerifiedMatch, VerifiedTurn};
+use whattheshell::{Client, Finish, Player, Update};
 
 use crate::demo_player::{INVITE_LINE, MATCH_LINE};
-use crate::{board, seating, words};
+use crate::lines::Lines;
+use crate::seating;
 
 /// The longest a demo may take: a match of 500 turns on a busy machine.
 const DEMO_MAX: Duration = Duration::from_secs(120);
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let seed = arguments.seed.unwrap_or_else(rand::random);
-    let stage = Stage { json: arguments.json, commit_reveal: arguments.commit_reveal };
+    let stage = Stage { lines: Lines { json: arguments.json }, commit_reveal: arguments.commit_reveal };
     runtime.block_on(async {
         // Whatever ends this block drops the processes, and a dropped process is killed.
         tokio::select! {
@@ -89,7 +89,7 @@ async fn play(stage: &Stage, seed: u64) -> anyhow::Result<()> {
     let transcript = spectator.transcript(&name).await.map_err(seating::explain)?;
     let verified = transcript.verify().context("the transcript does not hold")?;
     ensure!(verified.finish.as_ref() == Some(&finish), "the transcript ends otherwise than the stream");
-    stage.verified(&verified)?;
+    stage.lines.verified(&verified)?;
 
     black.ended().await?;
     white.ended().await?;
@@ -101,9 +101,9 @@ async fn watch(stage: &Stage, spectator: &Player, name: &str) -> anyhow::Result<
     let mut updates = spectator.watch(name);
     while let Some(update) = updates.next().await {
         match update.map_err(seating::explain)? {
-            Update::Turn(turn) => stage.turn(&turn)?,
+            Update::Turn(turn) => stage.lines.turn(&turn)?,
             Update::Finished(finish) => {
-                stage.finish(&finish)?;
+                stage.lines.finish(&finish)?;
                 return Ok(finish);
             }
             _ => {}
@@ -116,7 +116,7 @@ async fn watch(stage: &Stage, spectator: &Player, name: &str) -> anyhow::Result<
 struct Process {
     name: &'static str,
     child: Child,
-    lines: Lines<BufReader<ChildStdout>>,
+    lines: tokio::io::Lines<BufReader<ChildStdout>>,
 }
 
 impl Process {
@@ -163,13 +163,13 @@ impl Process {
 
 /// Where the match is shown: to people, or line by line to programs.
 struct Stage {
-    json: bool,
+    lines: Lines,
     commit_reveal: bool,
 }
 
 impl Stage {
     fn begin(&self, url: &str, name: &str, seed: u64) -> std::io::Result<()> {
-        self.show(
+        self.lines.show(
             &format!(
                 "server {url}, {name}\n{BLACK} (B) against {WHITE} (W), each in a process of his own\
                  {}; --seed {seed} plays it again\n",
@@ -178,55 +178,5 @@ impl Stage {
             json!({ "event": "begin", "server": url, "match": name, "black": BLACK, "white": WHITE,
                     "seed": seed, "commit_reveal": self.commit_reveal }),
         )
-    }
-
-    fn turn(&self, turn: &VerifiedTurn) -> std::io::Result<()> {
-        let words = words::turn(turn);
-        let cells = [turn.cells.black, turn.cells.white];
-        let mut text = format!("turn {}\n", turn.turn);
-        for line in &words {
-            text.push_str("  - ");
-            text.push_str(line);
-            text.push('\n');
-        }
-        text.push_str(&board::draw(&turn.position, &cells));
-        let canonical = turn.position.to_string();
-        self.show(
-            &text,
-            json!({ "event": "turn", "turn": turn.turn, "black": cells[0].to_string(),
-                    "white": cells[1].to_string(), "words": words, "position": canonical,
-                    "hash": turn.hash.to_string() }),
-        )
-    }
-
-    fn finish(&self, finish: &Finish) -> std::io::Result<()> {
-        let words = words::finish(finish);
-        let message = &finish.message;
-        self.show(
-            &format!("after turn {}: {words}", message.turn),
-            json!({ "event": "finished", "turns": message.turn, "result": message.result().as_str_name(),
-                    "reason": message.reason().as_str_name(), "words": words }),
-        )
-    }
-
-    fn verified(&self, verified: &VerifiedMatch) -> std::io::Result<()> {
-        let (turns, hash) = (verified.turns.len(), verified.last_hash);
-        self.show(
-            &format!(
-                "the transcript is verified: {turns} turns, every commitment opens, every board is what \
-                 the rules say, and the chain of hashes ends in {hash}"
-            ),
-            json!({ "event": "verified", "turns": turns, "end_hash": hash.to_string() }),
-        )
-    }
-
-    fn show(&self, text: &str, object: Value) -> std::io::Result<()> {
-        let mut out = std::io::stdout().lock();
-        if self.json {
-            writeln!(out, "{object}")?
-        } else {
-            writeln!(out, "{text}")?
-        }
-        out.flush()
     }
 }

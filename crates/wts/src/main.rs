@@ -5,12 +5,19 @@ mod configuration;
 mod demo;
 mod demo_player;
 mod instinct;
+mod lines;
+mod live;
 mod play;
+mod replay;
+mod screen;
 mod seating;
 mod serve;
+mod table;
+mod terminal;
 mod token;
 mod vectors;
 mod verify;
+mod watch;
 mod words;
 
 use std::io::Write as _;
@@ -36,6 +43,8 @@ enum Command {
     DemoPlayer(demo_player::Arguments),
     /// A match in this terminal, by invite
     Play(play::Arguments),
+    /// A finished match, turn by turn, once it is verified
+    Replay(replay::Arguments),
     /// The server, in this process
     Serve(serve::Arguments),
     /// A token for a player
@@ -44,6 +53,8 @@ enum Command {
     Vectors(vectors::Arguments),
     /// Whether the transcript of a match holds, and what it proves
     Verify(verify::Arguments),
+    /// A match as it happens
+    Watch(watch::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -53,10 +64,12 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::DemoPlayer(arguments) => demo_player::run(&arguments),
         Command::Play(arguments) => play::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments, matches.subcommand_matches("serve")),
         Command::Token(arguments) => token::run(&arguments),
         Command::Vectors(arguments) => vectors::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
     };
     result.unwrap_or_else(|error| {
         // Nobody is left to tell if stderr is closed.

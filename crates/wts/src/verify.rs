@@ -69,7 +69,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn read(path: &Path) -> anyhow::Result<Transcript> {
+/// The transcript in a file.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Transcript> {
     let cannot = || format!("{} cannot be read", path.display());
     let file = File::open(path).with_context(cannot)?;
     let mut bytes = Vec::new();

@@ -1,8 +1,10 @@
 //! What happens in a match, in words.
 
-use rules::{Event, Position, Status};
+use std::fmt;
+
+use rules::{Event, Position, Seat, Status};
 use whattheshell::sealing::{EndReason, Ending, MatchResult};
-use whattheshell::{Error, Finish, MatchHandle, VerifiedTurn, v1};
+use whattheshell::{Error, Finish, VerifiedTurn, prost_types, v1};
 
 /// What happened in a turn, a line each; what the board says now comes last, if it says anything.
 pub(crate) fn turn(turn: &VerifiedTurn) -> Vec<String> {
@@ -27,31 +29,82 @@ fn event(event: &Event) -> String {
     }
 }
 
+/// Something that a status tells a player.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum News {
+    /// Both have sealed in a commit-reveal match.
+    Revealing,
+    /// The opponent offers a draw.
+    Offered,
+    /// The opponent has declined the player's draw.
+    Declined,
+}
+
+impl fmt::Display for News {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Revealing => "both have sealed; the moves are revealed now",
+            Self::Offered => "the other player offers a draw",
+            Self::Declined => "your offer of a draw is declined",
+        })
+    }
+}
+
 /// What a status tells a player that the one before did not.
-pub(crate) fn news(game: &MatchHandle, before: &v1::MatchStatus, now: &v1::MatchStatus) -> Vec<&'static str> {
+pub(crate) fn news(seat: Option<Seat>, before: &v1::MatchStatus, now: &v1::MatchStatus) -> Vec<News> {
     let before = if before.turn == now.turn { before } else { &v1::MatchStatus::default() };
-    let is_revealing = |status: &v1::MatchStatus| status.state() == v1::MatchState::Revealing;
-    let is_offered = |status: &v1::MatchStatus| game.is_offered_draw(status);
-    let is_declined = |status: &v1::MatchStatus| {
-        let own = match game.seat() {
-            Some(rules::Seat::Black) => status.black.as_ref(),
-            Some(rules::Seat::White) => status.white.as_ref(),
-            None => None,
-        };
-        own.is_some_and(|own| own.draw_offer() == v1::DrawOffer::Declined)
+    let offer = |status: &v1::MatchStatus, seat: Option<Seat>| {
+        let side = seat.and_then(|seat| seat_status(status, seat));
+        side.map_or(v1::DrawOffer::Unspecified, |side| side.draw_offer())
     };
+    let is_revealing = |status: &v1::MatchStatus| status.state() == v1::MatchState::Revealing;
+    let is_offered =
+        |status: &v1::MatchStatus| offer(status, seat.map(Seat::opponent)) == v1::DrawOffer::Open;
+    let is_declined = |status: &v1::MatchStatus| offer(status, seat) == v1::DrawOffer::Declined;
     let is_new = |holds: &dyn Fn(&v1::MatchStatus) -> bool| holds(now) && !holds(before);
     let mut news = Vec::new();
     if is_new(&is_revealing) {
-        news.push("both have sealed; the moves are revealed now");
+        news.push(News::Revealing);
     }
     if is_new(&is_offered) {
-        news.push("the other player offers a draw: `accept` or `decline`");
+        news.push(News::Offered);
     }
     if is_new(&is_declined) {
-        news.push("your offer of a draw is declined");
+        news.push(News::Declined);
     }
     news
+}
+
+/// One seat's side of a status.
+pub(crate) fn seat_status(status: &v1::MatchStatus, seat: Seat) -> Option<&v1::SeatStatus> {
+    match seat {
+        Seat::Black => status.black.as_ref(),
+        Seat::White => status.white.as_ref(),
+    }
+}
+
+/// The settings that a player goes by.
+pub(crate) fn terms(settings: &v1::MatchSettings) -> String {
+    use v1::match_settings::TimeControl;
+    let span = |span: &prost_types::Duration| match span.seconds {
+        seconds if seconds >= 120 && seconds % 60 == 0 => format!("{} min", seconds / 60),
+        seconds => format!("{seconds} s"),
+    };
+    let clock = match &settings.time_control {
+        Some(TimeControl::TurnTime(time)) => format!("{} a turn", span(time)),
+        Some(TimeControl::Bank(bank)) => format!(
+            "{} + {} a turn",
+            span(&bank.initial.unwrap_or_default()),
+            span(&bank.increment.unwrap_or_default())
+        ),
+        None => "no clock".to_owned(),
+    };
+    let mode = if settings.mode() == v1::MatchMode::Ranked { "ranked" } else { "casual" };
+    let seals = match settings.seal_mode() {
+        v1::SealMode::CommitReveal => "commit and reveal",
+        _ => "sealed by the server",
+    };
+    format!("{mode}, {clock}, {seals}")
 }
 
 fn standing(position: &Position) -> Option<String> {
@@ -118,6 +171,11 @@ pub(crate) fn advice(error: &Error) -> Option<&'static str> {
         R::TokenInvalid | R::TokenExpired => Some("get a new token, and give it by --token or WTS_TOKEN"),
         R::NotFound => Some("check the name; an open invite needs its secret: invites/…:secret"),
         R::InviteNotOpen => Some("ask for a new invite"),
+        R::CellOccupied => Some("choose an empty cell"),
+        R::TurnClosed => Some("that turn has resolved; choose for the next one"),
+        R::AlreadySealed => Some("a seal is final; wait for the other player"),
+        R::AlreadyOffered => Some("offer again in the next turn"),
+        R::RateLimited | R::Overloaded | R::Contended => Some("wait a moment, then try again"),
         R::StoreUnavailable | R::ShuttingDown | R::DeadlineExceeded => {
             Some("the server is busy or going down; try again")
         }

@@ -1,0 +1,99 @@
+//! A match told line by line: in words, or as one JSON object a line.
+
+use std::io::Write as _;
+
+use serde_json::{Value, json};
+use whattheshell::{Finish, VerifiedMatch, VerifiedTurn};
+
+use crate::{board, words};
+
+/// Tells a match on stdout.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lines {
+    /// JSON instead of words.
+    pub(crate) json: bool,
+}
+
+impl Lines {
+    /// A turn, with the board after it.
+    ///
+    /// # Errors
+    /// Stdout is closed, here and below.
+    pub(crate) fn turn(self, turn: &VerifiedTurn) -> std::io::Result<()> {
+        let cells = [turn.cells.black, turn.cells.white];
+        let text = format!("{}{}", Self::story(turn), board::draw(&turn.position, &cells));
+        self.show(&text, Self::turn_object(turn))
+    }
+
+    /// A turn without the board.
+    pub(crate) fn turn_in_words(self, turn: &VerifiedTurn) -> std::io::Result<()> {
+        self.show(Self::story(turn).trim_end(), Self::turn_object(turn))
+    }
+
+    fn story(turn: &VerifiedTurn) -> String {
+        let mut text = format!("turn {}\n", turn.turn);
+        for line in words::turn(turn) {
+            text.push_str("  - ");
+            text.push_str(&line);
+            text.push('\n');
+        }
+        text
+    }
+
+    fn turn_object(turn: &VerifiedTurn) -> Value {
+        json!({ "event": "turn", "turn": turn.turn, "black": turn.cells.black.to_string(),
+                "white": turn.cells.white.to_string(), "words": words::turn(turn),
+                "position": turn.position.to_string(), "hash": turn.hash.to_string() })
+    }
+
+    /// The end.
+    pub(crate) fn finish(self, finish: &Finish) -> std::io::Result<()> {
+        let words = words::finish(finish);
+        let text = format!("after turn {}: {words}", finish.message.turn);
+        self.finish_as(finish, &text)
+    }
+
+    /// The end, in words of the caller's.
+    pub(crate) fn finish_as(self, finish: &Finish, text: &str) -> std::io::Result<()> {
+        let message = &finish.message;
+        self.show(
+            text,
+            json!({ "event": "finished", "turns": message.turn, "result": message.result().as_str_name(),
+                    "reason": message.reason().as_str_name(), "words": words::finish(finish) }),
+        )
+    }
+
+    /// The transcript holds.
+    pub(crate) fn verified(self, verified: &VerifiedMatch) -> std::io::Result<()> {
+        let (turns, hash) = (verified.turns.len(), verified.last_hash);
+        self.verified_as(
+            verified,
+            &format!(
+                "the transcript is verified: {turns} turns, every commitment opens, every board is what \
+                 the rules say, and the chain of hashes ends in {hash}"
+            ),
+        )
+    }
+
+    /// The transcript holds, in words of the caller's.
+    pub(crate) fn verified_as(self, verified: &VerifiedMatch, text: &str) -> std::io::Result<()> {
+        let hash = verified.last_hash.to_string();
+        self.show(text, json!({ "event": "verified", "turns": verified.turns.len(), "end_hash": hash }))
+    }
+
+    /// Something that is said to a person.
+    pub(crate) fn note(self, text: &str) -> std::io::Result<()> {
+        self.show(text, json!({ "event": "note", "text": text }))
+    }
+
+    /// A line: the text, or the object.
+    pub(crate) fn show(self, text: &str, object: Value) -> std::io::Result<()> {
+        let mut out = std::io::stdout().lock();
+        if self.json {
+            writeln!(out, "{object}")?
+        } else {
+            writeln!(out, "{text}")?
+        }
+        out.flush()
+    }
+}

@@ -1,0 +1,203 @@
+//! A live match on the screen: keys, the stream and the answers to calls, one after the other.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use crossterm::event::{Event as TerminalEvent, EventStream};
+use futures::StreamExt as _;
+use rules::{Cell, Seat};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::{Interval, interval};
+use whattheshell::{Client, Error, MatchHandle, MatchStream, Player, Transcript, prost_types};
+
+use crate::screen::{Answer, Event, Intent, Palette, Screen, Viewer};
+use crate::terminal::Terminal;
+use crate::{seating, words};
+
+/// How often clocks are drawn anew: they show tenths of a second at the end.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Answers that wait to be shown; a person asks for one thing at a time.
+const ANSWERS_MAX: usize = 16;
+
+/// How the person left.
+pub(crate) struct Left {
+    /// The result and what verifying it came to, if the match is over.
+    pub(crate) verdict: Option<(String, String)>,
+}
+
+/// Plays the match to its end or until the player leaves.
+pub(crate) async fn play(client: &Client, game: &MatchHandle, seat: Seat) -> anyhow::Result<Left> {
+    let screen = Screen::new(Viewer::Player(seat), game.name(), Palette::of_environment());
+    let source = Source::Seated(game.clone());
+    Live::start(client, screen, game.watch(), source).await?.run().await
+}
+
+/// Watches the match to its end or until the spectator leaves.
+pub(crate) async fn watch(client: &Client, player: &Player, name: &str) -> anyhow::Result<Left> {
+    let screen = Screen::new(Viewer::Spectator, name, Palette::of_environment());
+    let source = Source::Watching(player.clone(), name.to_owned());
+    Live::start(client, screen, player.watch(name), source).await?.run().await
+}
+
+/// What calls are made on.
+#[derive(Clone)]
+enum Source {
+    Seated(MatchHandle),
+    Watching(Player, String),
+}
+
+impl Source {
+    async fn transcript(&self) -> Result<Transcript, Error> {
+        match self {
+            Self::Seated(game) => game.transcript().await,
+            Self::Watching(player, name) => player.transcript(name).await,
+        }
+    }
+}
+
+struct Live {
+    screen: Screen,
+    updates: MatchStream,
+    source: Source,
+    /// The server's clock less this machine's, ms: for the display of clocks only.
+    ahead_ms: i64,
+    answers: (mpsc::Sender<Answer>, mpsc::Receiver<Answer>),
+    is_over: bool,
+}
+
+impl Live {
+    async fn start(
+        client: &Client,
+        screen: Screen,
+        updates: MatchStream,
+        source: Source,
+    ) -> anyhow::Result<Self> {
+        let info = client.server_info().await.map_err(seating::explain)?;
+        let ahead_ms = info.server_time.as_ref().map_or(0, |time| millis(time) - local_ms());
+        Ok(Self { screen, updates, source, ahead_ms, answers: mpsc::channel(ANSWERS_MAX), is_over: false })
+    }
+
+    async fn run(mut self) -> anyhow::Result<Left> {
+        let mut stop = signal(SignalKind::terminate())?;
+        let mut hang_up = signal(SignalKind::hangup())?;
+        let mut terminal =
+            Terminal::take().context("the terminal cannot be drawn on; --plain does without")?;
+        let mut keys = EventStream::new();
+        let mut tick = interval(TICK);
+        loop {
+            self.screen.update(Event::Connected(self.updates.is_connected()));
+            let now_ms = u64::try_from(local_ms() + self.ahead_ms).unwrap_or_default();
+            terminal.draw(|frame| self.screen.draw(frame, now_ms))?;
+            let event = tokio::select! {
+                event = self.next(&mut tick) => event?,
+                key = keys.next() => match key.context("the terminal is gone")?? {
+                    TerminalEvent::Key(key) => Some(Event::Key(key)),
+                    // A new size is drawn for like everything else.
+                    _ => None,
+                },
+                _ = stop.recv() => return Ok(self.left()),
+                _ = hang_up.recv() => return Ok(self.left()),
+            };
+            match event.and_then(|event| self.screen.update(event)) {
+                Some(Intent::Leave) => return Ok(self.left()),
+                Some(intent) => self.carry_out(intent),
+                None => {}
+            }
+        }
+    }
+
+    /// What comes next from the match: an update, an answer, or only time.
+    async fn next(&mut self, tick: &mut Interval) -> anyhow::Result<Option<Event>> {
+        tokio::select! {
+            update = self.updates.next(), if !self.is_over => match update {
+                Some(update) => {
+                    let event = Event::Update(Box::new(update.map_err(seating::explain)?));
+                    Ok(Some(event))
+                }
+                None => {
+                    self.is_over = true;
+                    self.check();
+                    Ok(None)
+                }
+            },
+            answer = self.answers.1.recv() => Ok(answer.map(Event::Answer)),
+            _ = tick.tick() => Ok(None),
+        }
+    }
+
+    /// Starts what the player wants; its answer comes as an event, and the stream goes on meanwhile.
+    fn carry_out(&self, intent: Intent) {
+        let Source::Seated(game) = self.source.clone() else { return };
+        let answers = self.answers.0.clone();
+        tokio::spawn(async move {
+            let answer = match intent {
+                Intent::Seal { turn, cell } => seal(&game, turn, cell).await,
+                Intent::OfferDraw(turn) => {
+                    done(game.offer_draw(turn).await, "a draw is offered, until the turn resolves")
+                }
+                Intent::AnswerDraw { turn, accept } => {
+                    let said = if accept { "the draw is accepted" } else { "the draw is declined" };
+                    done(game.answer_draw(turn, accept).await, said)
+                }
+                Intent::Resign => done(game.resign().await, "you have resigned"),
+                Intent::Leave => return,
+            };
+            // Nobody listens any more if the person has left.
+            let _ = answers.send(answer).await;
+        });
+    }
+
+    /// Verifies the whole match once it is over.
+    fn check(&self) {
+        let (source, answers) = (self.source.clone(), self.answers.0.clone());
+        tokio::spawn(async move {
+            let checked = source.transcript().await.and_then(|transcript| transcript.verify());
+            let said = match checked {
+                Ok(verified) => format!("the transcript is verified, {} turns", verified.turns.len()),
+                Err(error) => format!("the transcript is NOT verified: {error}"),
+            };
+            let _ = answers.send(Answer::Checked(said)).await;
+        });
+    }
+
+    fn left(&self) -> Left {
+        let checked = self.screen.checked().unwrap_or("the transcript was not verified").to_owned();
+        Left { verdict: self.screen.verdict().map(|verdict| (verdict, checked)) }
+    }
+}
+
+async fn seal(game: &MatchHandle, turn: u32, cell: Cell) -> Answer {
+    match game.seal(turn, cell).await {
+        Ok(_) => Answer::Sealed { turn, cell },
+        Err(error) if error.is_uncertain() => {
+            Answer::Failed(format!("{error}; it may have gone in: seal {cell} again to make sure"))
+        }
+        Err(error) => failed(&error),
+    }
+}
+
+fn done<T>(result: Result<T, Error>, said: &'static str) -> Answer {
+    match result {
+        Ok(_) => Answer::Done(said),
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &Error) -> Answer {
+    match words::advice(error) {
+        Some(advice) => Answer::Failed(format!("{error}: {advice}")),
+        None => Answer::Failed(error.to_string()),
+    }
+}
+
+fn millis(time: &prost_types::Timestamp) -> i64 {
+    time.seconds.saturating_mul(1_000).saturating_add(i64::from(time.nanos / 1_000_000))
+}
+
+/// This machine's clock, ms since 1970.
+fn local_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,129 @@
+//! `wts replay FILE|MATCH`: a match turn by turn, once its transcript is verified.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+use crossterm::event::{Event as TerminalEvent, read};
+use rules::PerSeat;
+use serde_json::json;
+use whattheshell::{Client, Collection, Transcript, Update, VerifiedMatch, v1};
+
+use crate::lines::Lines;
+use crate::screen::{Event, Intent, Palette, Screen, Viewer};
+use crate::terminal::{self, Terminal};
+use crate::{seating, verify, words};
+
+/// Options of `wts replay`.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// A file with a transcript, as `wts verify` takes it, or a match on a server, matches/ID
+    #[arg(value_name = "FILE|MATCH")]
+    what: String,
+
+    /// The server of the match, http://HOST:PORT
+    #[arg(long, env = "WTS_SERVER", default_value = "http://127.0.0.1:7654")]
+    server: String,
+
+    /// Who asks for the match; a server in development mode gives a token for everyone
+    #[arg(long = "as", value_name = "PLAYER")]
+    player: Option<String>,
+
+    /// Your player token
+    #[arg(long, env = "WTS_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+
+    /// Keep the transcript of the match in this file
+    #[arg(long, value_name = "FILE")]
+    save: Option<std::path::PathBuf>,
+
+    /// All turns one after the other, as without a terminal, instead of on a screen
+    #[arg(long)]
+    plain: bool,
+
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Replays. Nothing is shown of a transcript that does not hold.
+///
+/// # Errors
+/// There is no such transcript, or it does not hold.
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let transcript = match Collection::Matches.id(&arguments.what) {
+        Ok(_) => fetch(arguments)?,
+        Err(_) => verify::read(Path::new(&arguments.what))?,
+    };
+    let verified = transcript.verify().context("the transcript does not hold")?;
+    if let Some(path) = &arguments.save {
+        std::fs::write(path, transcript.to_bytes())
+            .with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    if arguments.plain || arguments.json || !terminal::is_there() {
+        by_lines(Lines { json: arguments.json }, transcript.message(), &verified)?;
+    } else {
+        on_screen(transcript.message(), verified)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn fetch(arguments: &Arguments) -> anyhow::Result<Transcript> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let client = Client::connect(&arguments.server).await.map_err(seating::explain)?;
+        let player =
+            seating::session(&client, arguments.token.as_deref(), arguments.player.as_deref()).await?;
+        player.transcript(&arguments.what).await.map_err(seating::explain)
+    })
+}
+
+fn players(message: &v1::Transcript) -> PerSeat<String> {
+    let player = |seat: &Option<v1::MatchSeat>| seat.clone().unwrap_or_default().player;
+    PerSeat { black: player(&message.black), white: player(&message.white) }
+}
+
+fn by_lines(lines: Lines, message: &v1::Transcript, verified: &VerifiedMatch) -> std::io::Result<()> {
+    let PerSeat { black, white } = players(message);
+    let terms = message.settings.as_ref().map(words::terms).unwrap_or_default();
+    lines.show(
+        &format!("{}: {black} (B) against {white} (W); {terms}\n", verified.name),
+        json!({ "event": "begin", "match": verified.name, "black": black, "white": white }),
+    )?;
+    for turn in &verified.turns {
+        lines.turn(turn)?;
+    }
+    if let Some(finish) = &verified.finish {
+        lines.finish(finish)?;
+    }
+    lines.verified(verified)
+}
+
+/// The screen of a match that is verified, before its first turn.
+fn screen(message: &v1::Transcript, verified: VerifiedMatch, palette: Palette) -> Screen {
+    let mut screen = Screen::new(Viewer::Reader, &verified.name, palette);
+    screen.introduce(players(message), message.settings.as_ref());
+    for turn in verified.turns {
+        screen.update(Event::Update(Box::new(Update::Turn(turn))));
+    }
+    if let Some(finish) = verified.finish {
+        screen.update(Event::Update(Box::new(Update::Finished(finish))));
+    }
+    screen.rewind();
+    screen
+}
+
+fn on_screen(message: &v1::Transcript, verified: VerifiedMatch) -> anyhow::Result<()> {
+    let mut screen = screen(message, verified, Palette::of_environment());
+    let mut terminal = Terminal::take().context("the terminal cannot be drawn on; --plain does without")?;
+    loop {
+        // Nothing of a replay depends on the time.
+        terminal.draw(|frame| screen.draw(frame, 0))?;
+        if let TerminalEvent::Key(key) = read()?
+            && let Some(Intent::Leave) = screen.update(Event::Key(key))
+        {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! What stands on the screen of a player, a spectator or the reader of a replay: a state that events
+//! update and that is drawn at a given time. It does no I/O: what is to be done comes back as an
+//! [`Intent`].
+
+mod clock;
+mod grid;
+mod keys;
+mod paint;
+mod palette;
+#[cfg(test)]
+mod tests;
+
+use crossterm::event::KeyEvent;
+use rules::{Cell, PerSeat, Position, Seat};
+use whattheshell::{Finish, Update, VerifiedTurn, v1};
+
+pub(crate) use palette::Palette;
+
+use crate::words::{self, News};
+
+/// Who looks at the screen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Viewer {
+    /// One of the two players.
+    Player(Seat),
+    /// Somebody who watches.
+    Spectator,
+    /// Somebody who steps through a match that was verified.
+    Reader,
+}
+
+/// Something that happens to the screen. No `Debug`: a key may be a part of a move.
+pub(crate) enum Event {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// The match went on.
+    Update(Box<Update>),
+    /// The stream is connected, or is not.
+    Connected(bool),
+    /// Something that was asked for by an [`Intent`] came to an end.
+    Answer(Answer),
+}
+
+/// How an intent ended.
+pub(crate) enum Answer {
+    /// The move is sealed.
+    Sealed {
+        /// The open turn.
+        turn: u32,
+        /// The player's cell.
+        cell: Cell,
+    },
+    /// It is done; what to say about it.
+    Done(&'static str),
+    /// It failed; what happened and what to do.
+    Failed(String),
+    /// What checking the transcript of the finished match came to.
+    Checked(String),
+}
+
+/// What the person wants done. No `Debug`: it has his move.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Intent {
+    /// Seal this cell for this turn.
+    Seal {
+        /// The open turn.
+        turn: u32,
+        /// The player's cell.
+        cell: Cell,
+    },
+    /// Offer a draw in this turn.
+    OfferDraw(u32),
+    /// Accept or decline the draw that is offered in this turn.
+    AnswerDraw {
+        /// The open turn.
+        turn: u32,
+        /// Accept.
+        accept: bool,
+    },
+    /// Give up.
+    Resign,
+    /// Leave the screen.
+    Leave,
+}
+
+/// A window over the screen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Popup {
+    Help,
+    Resign,
+    Leave,
+}
+
+/// The line under the board.
+#[derive(Clone, PartialEq, Eq)]
+struct Note {
+    text: String,
+    is_warning: bool,
+}
+
+/// The screen of a match.
+pub(crate) struct Screen {
+    viewer: Viewer,
+    palette: Palette,
+    name: String,
+    players: PerSeat<String>,
+    terms: String,
+    is_commit_reveal: bool,
+    /// Verified turns; a match has at most 500.
+    turns: Vec<VerifiedTurn>,
+    /// How many turns are on the board: all, unless a reader steps.
+    at: usize,
+    status: v1::MatchStatus,
+    finish: Option<Finish>,
+    checked: Option<String>,
+    is_connected: bool,
+    /// The move that the player has sealed, with its turn.
+    sealed: Option<(u32, Cell)>,
+    /// A seal is on its way.
+    is_sealing: bool,
+    /// What was typed of a cell: a column, then a row.
+    input: String,
+    cursor: Option<Cell>,
+    note: Option<Note>,
+    popup: Option<Popup>,
+}
+
+impl Screen {
+    /// The screen of a match of which nothing has come yet.
+    pub(crate) fn new(viewer: Viewer, name: &str, palette: Palette) -> Self {
+        Self {
+            viewer,
+            palette,
+            name: name.to_owned(),
+            players: PerSeat::default(),
+            terms: String::new(),
+            is_commit_reveal: false,
+            turns: Vec::new(),
+            at: 0,
+            status: v1::MatchStatus::default(),
+            finish: None,
+            checked: None,
+            is_connected: false,
+            sealed: None,
+            is_sealing: false,
+            input: String::new(),
+            cursor: None,
+            note: None,
+            popup: None,
+        }
+    }
+
+    /// Takes an event in.
+    pub(crate) fn update(&mut self, event: Event) -> Option<Intent> {
+        match event {
+            Event::Key(key) => return self.key(key),
+            Event::Update(update) => self.match_update(*update),
+            Event::Connected(is_connected) => self.is_connected = is_connected,
+            Event::Answer(answer) => self.answer(answer),
+        }
+        None
+    }
+
+    /// The result from where the viewer sits, once there is one.
+    pub(crate) fn verdict(&self) -> Option<String> {
+        let finish = self.finish.as_ref()?;
+        let winner = finish.ending.as_ref().and_then(|ending| ending.result.winner());
+        let you = match (self.viewer, winner) {
+            (Viewer::Player(seat), Some(winner)) if winner == seat => "you win; ",
+            (Viewer::Player(_), Some(_)) => "you lose; ",
+            _ => "",
+        };
+        Some(format!("{you}{}", words::finish(finish)))
+    }
+
+    /// What checking the transcript came to, once it has.
+    pub(crate) fn checked(&self) -> Option<&str> {
+        self.checked.as_deref()
+    }
+
+    /// Fixes who plays and by which terms.
+    pub(crate) fn introduce(&mut self, players: PerSeat<String>, settings: Option<&v1::MatchSettings>) {
+        self.players = players;
+        if let Some(settings) = settings {
+            self.terms = words::terms(settings);
+            self.is_commit_reveal = settings.seal_mode() == v1::SealMode::CommitReveal;
+        }
+    }
+
+    /// Puts the board before the first turn on the screen, for a reader to begin at.
+    pub(crate) fn rewind(&mut self) {
+        self.at = 0;
+        self.note = None;
+    }
+
+    fn match_update(&mut self, update: Update) {
+        match update {
+            Update::Snapshot(snapshot) => {
+                let name = |seat: Option<v1::MatchSeat>| seat.map(|seat| seat.player).unwrap_or_default();
+                let players = PerSeat { black: name(snapshot.black), white: name(snapshot.white) };
+                self.introduce(players, snapshot.settings.as_ref());
+            }
+            Update::Turn(turn) => self.turn(turn),
+            Update::Status(status) => self.status(status),
+            Update::Finished(finish) => self.finished(finish),
+            _ => {}
+        }
+    }
+
+    fn turn(&mut self, turn: VerifiedTurn) {
+        self.turns.push(turn);
+        self.at = self.turns.len();
+        self.sealed = None;
+        self.is_sealing = false;
+        self.note = None;
+        // A cell that somebody else has just taken is no choice any more.
+        if self.selection().is_some_and(|cell| !self.position().is_empty(cell)) {
+            self.input.clear();
+            self.cursor = None;
+        }
+    }
+
+    fn status(&mut self, status: v1::MatchStatus) {
+        if let Some(news) = words::news(self.seat(), &self.status, &status).pop() {
+            self.say(&match news {
+                News::Offered => format!("{news}: `a` and Enter accept it, `n` declines it"),
+                news => news.to_string(),
+            });
+        }
+        let own = status.own_seal.as_ref().and_then(|own| own.cell);
+        let own = own.and_then(|cell| u8::try_from(cell).ok()).and_then(Cell::from_number);
+        if let Some(cell) = own {
+            self.sealed = Some((status.turn, cell));
+        }
+        self.status = status;
+    }
+
+    fn finished(&mut self, finish: Finish) {
+        self.finish = Some(finish);
+        self.sealed = None;
+        self.is_sealing = false;
+        self.popup = None;
+        self.cursor = None;
+        self.input.clear();
+        if let Some(verdict) = self.verdict() {
+            self.say(&verdict);
+        }
+    }
+
+    fn answer(&mut self, answer: Answer) {
+        match answer {
+            Answer::Sealed { turn, cell } => {
+                self.is_sealing = false;
+                // The turn may have resolved before the answer came.
+                if turn == self.next_turn() && self.finish.is_none() {
+                    self.sealed = Some((turn, cell));
+                    self.say(&format!("{cell} is sealed; the other player sees it when the turn resolves"));
+                }
+                self.input.clear();
+                self.cursor = None;
+            }
+            Answer::Done(said) => self.say(said),
+            Answer::Failed(why) => {
+                self.is_sealing = false;
+                self.warn(&why);
+            }
+            Answer::Checked(said) => self.checked = Some(said),
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        self.note = Some(Note { text: text.to_owned(), is_warning: false });
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.note = Some(Note { text: text.to_owned(), is_warning: true });
+    }
+
+    fn seat(&self) -> Option<Seat> {
+        match self.viewer {
+            Viewer::Player(seat) => Some(seat),
+            Viewer::Spectator | Viewer::Reader => None,
+        }
+    }
+
+    /// The turn that is on the board.
+    fn shown(&self) -> Option<&VerifiedTurn> {
+        self.at.checked_sub(1).and_then(|index| self.turns.get(index))
+    }
+
+    fn position(&self) -> Position {
+        self.shown().map_or_else(Position::initial, |turn| turn.position)
+    }
+
+    fn next_turn(&self) -> u32 {
+        self.turns.last().map_or(1, |turn| turn.turn.saturating_add(1))
+    }
+
+    fn seat_status(&self, seat: Seat) -> Option<&v1::SeatStatus> {
+        words::seat_status(&self.status, seat)
+    }
+
+    /// Whether a seat is known to have sealed the open turn.
+    fn has_sealed(&self, seat: Seat) -> bool {
+        let is_told = self.seat_status(seat).and_then(|status| status.sealed).unwrap_or(false);
+        let is_own = self.seat() == Some(seat)
+            && (self.status.own_seal.is_some()
+                || self.sealed.is_some_and(|(turn, _)| turn == self.status.turn));
+        is_told || is_own
+    }
+
+    /// Whether the player has a move to seal.
+    fn is_due(&self) -> bool {
+        self.seat().is_some_and(|seat| !self.has_sealed(seat))
+            && self.status.state() == v1::MatchState::Open
+            && self.status.turn == self.next_turn()
+            && self.finish.is_none()
+            && !self.is_sealing
+    }
+
+    /// Whether only this program can reveal a move that the player is bound to.
+    fn is_to_reveal(&self) -> bool {
+        let Some(seat) = self.seat() else { return false };
+        let is_revealed = self.seat_status(seat).and_then(|status| status.revealed).unwrap_or(false);
+        self.is_commit_reveal
+            && self.finish.is_none()
+            && !is_revealed
+            && (self.is_sealing || self.has_sealed(seat))
+    }
+
+    fn is_offered_draw(&self) -> bool {
+        let offered = |seat: Seat| {
+            let status = self.seat_status(seat.opponent());
+            status.is_some_and(|status| status.draw_offer() == v1::DrawOffer::Open)
+        };
+        self.finish.is_none() && self.seat().is_some_and(offered)
+    }
+
+    /// The cell that Enter would seal.
+    fn selection(&self) -> Option<Cell> {
+        if self.input.is_empty() { self.cursor } else { self.input.parse().ok() }
+    }
+}

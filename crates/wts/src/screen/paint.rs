@@ -1,0 +1,369 @@
+//! The layout of the screen: title, board, players, what happened, history, and the lines to type at.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Margin, Rect};
+use ratatui::style::Stylize as _;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Clear, Paragraph};
+use rules::{Event, Seat, Status};
+use whattheshell::{VerifiedTurn, v1};
+
+use super::grid::Scale;
+use super::{Popup, Screen, Viewer, clock};
+use crate::words;
+
+/// The smallest terminal that everything fits into, columns and rows.
+const SIZE_MIN: (u16, u16) = (80, 24);
+
+/// From this size on the board is drawn large.
+const LARGE_FROM: (u16, u16) = (110, 36);
+
+/// The columns that what happened takes: its usual sentences fit into one line.
+const STORY_WIDTH: u16 = 46;
+
+/// More lines would take the room of what happened.
+const NOTE_LINES_MAX: usize = 3;
+
+const PLAYER_HELP: &[&str] = &[
+    "E5 Enter       seal a move: a column, then a row; it is final",
+    "arrows Enter   the same with a cursor",
+    "Esc            forget what was typed",
+    "d Enter        offer a draw; it is gone when the turn resolves",
+    "a Enter        accept the other one's offer; n declines it",
+    "r              give up, after a question",
+    "q              leave; the match and its clock go on",
+    "",
+    "B black, W white, e1 the egg that hatches next, e2 the one after.",
+    "( ) the last turn's cells, [ ] the cell that Enter would seal.",
+];
+
+const WATCHER_HELP: &[&str] = &[
+    "q   leave",
+    "",
+    "B black, W white, e1 the egg that hatches next, e2 the one after.",
+    "( ) the last turn's cells.",
+];
+
+const READER_HELP: &[&str] = &[
+    "right, left    one turn on, one turn back; Space, Enter and Backspace too",
+    "PageDown, Up   ten turns",
+    "Home, End      the empty board, the last turn",
+    "q              leave",
+    "",
+    "B black, W white, e1 the egg that hatches next, e2 the one after.",
+    "( ) the turn's cells.",
+];
+
+impl Screen {
+    /// Draws everything, at the server's time `now_ms`, milliseconds since 1970.
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, now_ms: u64) {
+        let area = frame.area();
+        if area.width < SIZE_MIN.0 || area.height < SIZE_MIN.1 {
+            let (width, height) = SIZE_MIN;
+            let text = format!("Too small: {width} columns and {height} rows are needed.");
+            return frame.render_widget(Paragraph::new(wrap(&text, area.width.into()).join("\n")), area);
+        }
+        let is_large = area.width >= LARGE_FROM.0 && area.height >= LARGE_FROM.1;
+        let scale = if is_large { Scale::LARGE } else { Scale::SMALL };
+        let said = self.note_lines(area.width);
+        let [title, top, bottom, note, prompt, keys] = area.layout(&Layout::vertical([
+            Constraint::Length(1),
+            Constraint::Length(scale.height() + 2),
+            Constraint::Min(3),
+            Constraint::Length(u16::try_from(said.len().max(1)).unwrap_or(1)),
+            Constraint::Length(1),
+            Constraint::Length(1),
+        ]));
+        let [board, players] =
+            top.layout(&Layout::horizontal([Constraint::Length(scale.width() + 2), Constraint::Min(0)]));
+        let [story, history] =
+            bottom.layout(&Layout::horizontal([Constraint::Length(STORY_WIDTH), Constraint::Min(0)]));
+        self.draw_title(frame, title);
+        panel(frame, board, self.board_title(), self.grid(scale));
+        self.draw_players(frame, players, now_ms);
+        self.draw_story(frame, story);
+        self.draw_history(frame, history);
+        frame.render_widget(Paragraph::new(said), note);
+        frame.render_widget(Paragraph::new(self.prompt()), prompt);
+        frame.render_widget(Paragraph::new(self.keys_line()), keys);
+        if let Some(popup) = self.popup {
+            self.draw_popup(frame, popup);
+        }
+    }
+
+    fn draw_title(&self, frame: &mut Frame<'_>, area: Rect) {
+        let state = match (self.viewer, &self.finish) {
+            (Viewer::Reader, _) => "replay, verified",
+            (_, Some(_)) => "finished",
+            (_, None) if self.is_connected => "connected",
+            (_, None) if self.turns.is_empty() && self.terms.is_empty() => "connecting",
+            (_, None) => "CONNECTION LOST, resuming",
+        };
+        let left = format!(" What the Shell  {}", self.name);
+        frame.render_widget(Paragraph::new(sides(&left, &format!("{state} "), area.width)), area);
+        frame.buffer_mut().set_style(area, self.palette.title());
+    }
+
+    fn board_title(&self) -> String {
+        match (self.viewer, self.shown()) {
+            (Viewer::Reader, shown) => {
+                format!(" after turn {} of {} ", shown.map_or(0, |turn| turn.turn), self.turns.len())
+            }
+            (_, Some(turn)) if self.finish.is_some() => format!(" after turn {} ", turn.turn),
+            _ => format!(" turn {} ", self.next_turn()),
+        }
+    }
+
+    fn draw_players(&self, frame: &mut Frame<'_>, area: Rect, now_ms: u64) {
+        let width = area.width.saturating_sub(2);
+        let mut lines = Vec::new();
+        for seat in Seat::BOTH {
+            let you = if self.seat() == Some(seat) { " (you)" } else { "" };
+            let who = format!(
+                "{} {seat}  {}{you}",
+                letter(seat),
+                self.players[seat].trim_start_matches("players/")
+            );
+            let clock = self.clock(seat, now_ms).unwrap_or_default();
+            lines.push(sides(&who, &clock, width).style(self.palette.accent()));
+            lines.push(Line::from(format!("  {}", self.seat_words(seat))));
+        }
+        lines.push(Line::default());
+        lines.extend(self.standing(width.into()));
+        lines.push(Line::default());
+        lines.extend(wrap(&self.terms, width.into()).into_iter().map(|line| Line::from(line).dim()));
+        panel(frame, area, " players ".to_owned(), lines);
+    }
+
+    /// What a seat does, as the viewer may know it.
+    fn seat_words(&self, seat: Seat) -> String {
+        if self.viewer == Viewer::Reader {
+            return self.shown().map(|turn| chosen(turn, seat)).unwrap_or_default();
+        }
+        let Some(status) = self.seat_status(seat).filter(|_| self.finish.is_none()) else {
+            return String::new();
+        };
+        let is_own = self.seat() == Some(seat);
+        let own_cell = self.sealed.filter(|(turn, _)| is_own && *turn == self.status.turn);
+        let mut said = match self.status.state() {
+            v1::MatchState::Waiting if status.joined => "is here".to_owned(),
+            v1::MatchState::Waiting => "has not joined yet".to_owned(),
+            v1::MatchState::Revealing if status.revealed == Some(true) => "has revealed".to_owned(),
+            v1::MatchState::Revealing => "has sealed, reveals now".to_owned(),
+            v1::MatchState::Open if self.has_sealed(seat) => match own_cell {
+                Some((_, cell)) => format!("sealed {cell}, which only you know"),
+                None => "has sealed".to_owned(),
+            },
+            v1::MatchState::Open if is_own => "to choose".to_owned(),
+            v1::MatchState::Open if status.sealed.is_none() => "hidden until both have sealed".to_owned(),
+            v1::MatchState::Open => "chooses".to_owned(),
+            _ => String::new(),
+        };
+        if status.draw_offer() == v1::DrawOffer::Open {
+            said.push_str("; offers a draw");
+        }
+        said
+    }
+
+    /// Eggs by age, and the counts once there are any.
+    fn standing(&self, width: usize) -> Vec<Line<'static>> {
+        let position = self.position();
+        let eggs: Vec<_> =
+            position.eggs().iter().zip(1..).map(|(cell, age)| format!("e{age} {cell}")).collect();
+        let eggs = if eggs.is_empty() { "none".to_owned() } else { eggs.join(", ") };
+        let mut lines: Vec<_> =
+            wrap(&format!("Eggs, oldest first: {eggs}"), width).into_iter().map(Line::from).collect();
+        let outcome = position.outcome();
+        let (black, white) = (outcome.winning_turtles.black, outcome.winning_turtles.white);
+        if black > 0 || white > 0 {
+            lines.push(Line::from(format!("Winning turtles: black {black}, white {white}")));
+        }
+        if outcome.status == Status::SuddenDeath {
+            lines.push(Line::styled("SUDDEN DEATH: the next lead wins", self.palette.warning()));
+        }
+        lines
+    }
+
+    fn draw_story(&self, frame: &mut Frame<'_>, area: Rect) {
+        let inner = area.inner(Margin::new(1, 1));
+        let (title, words) = match self.shown() {
+            Some(turn) => (format!(" what happened in turn {} ", turn.turn), words::turn(turn)),
+            None => (" what happened ".to_owned(), vec!["nothing yet".to_owned()]),
+        };
+        let lines = words.iter().flat_map(|line| wrap(line, inner.width.into())).collect();
+        panel(frame, area, title, shorten(lines, inner.height.into()).into_iter().map(Line::from).collect());
+    }
+
+    /// The newest turn first.
+    fn draw_history(&self, frame: &mut Frame<'_>, area: Rect) {
+        let height = usize::from(area.height.saturating_sub(2));
+        let turns = self.turns.iter().take(self.at).rev().take(height);
+        let lines = turns.map(|turn| Line::from(history(turn))).collect();
+        panel(frame, area, " history: black, white ".to_owned(), lines);
+    }
+
+    fn note_lines(&self, width: u16) -> Vec<Line<'static>> {
+        let Some(note) = &self.note else { return Vec::new() };
+        let style = if note.is_warning { self.palette.warning() } else { self.palette.accent() };
+        let lines = wrap(&note.text, usize::from(width).saturating_sub(2));
+        let lines = lines.into_iter().take(NOTE_LINES_MAX);
+        lines.map(|line| Line::styled(format!(" {line}"), style)).collect()
+    }
+
+    fn prompt(&self) -> Line<'static> {
+        let text = match self.viewer {
+            Viewer::Reader => match (self.at == self.turns.len(), self.verdict()) {
+                (true, Some(verdict)) => format!(" {verdict}"),
+                _ => String::new(),
+            },
+            _ if self.finish.is_some() => match &self.checked {
+                Some(checked) => format!(" {checked}"),
+                None => " the transcript is being verified".to_owned(),
+            },
+            Viewer::Spectator => String::new(),
+            Viewer::Player(seat) => return self.player_prompt(seat),
+        };
+        Line::from(text)
+    }
+
+    fn player_prompt(&self, seat: Seat) -> Line<'static> {
+        let hint = match (self.input.as_str(), self.selection()) {
+            ("D", _) => "  Enter offers a draw; a row, 1 to 9, makes a cell".to_owned(),
+            ("A", _) if self.is_offered_draw() => {
+                "  Enter accepts the draw; a row, 1 to 9, makes a cell".to_owned()
+            }
+            (_, Some(cell)) if self.is_due() => format!("  Enter seals {cell}, for good"),
+            _ => String::new(),
+        };
+        let what = if self.is_due() {
+            format!(" turn {}, {seat}'s cell> ", self.status.turn)
+        } else if self.is_offered_draw() {
+            " a draw is offered> ".to_owned()
+        } else {
+            " wait> ".to_owned()
+        };
+        let typed = match (self.input.is_empty(), self.cursor) {
+            (true, Some(cell)) => cell.to_string(),
+            _ => format!("{}_", self.input),
+        };
+        Line::from(vec![
+            Span::raw(what),
+            Span::styled(typed, self.palette.accent()),
+            Span::raw(hint).style(self.palette.warning()),
+        ])
+    }
+
+    fn keys_line(&self) -> Line<'static> {
+        let text = match self.viewer {
+            Viewer::Player(_) if self.finish.is_none() => {
+                " E5 or arrows, Enter: seal   d Enter: draw   r: resign   ?: help   q: leave"
+            }
+            Viewer::Reader => " right, left: turn by turn   Home, End   ?: help   q: leave",
+            Viewer::Player(_) | Viewer::Spectator => " ?: help   q: leave",
+        };
+        Line::from(text).dim()
+    }
+
+    fn draw_popup(&self, frame: &mut Frame<'_>, popup: Popup) {
+        let (title, text): (_, Vec<&str>) = match (popup, self.viewer) {
+            (Popup::Help, Viewer::Player(_)) => (" help; any key closes it ", PLAYER_HELP.to_vec()),
+            (Popup::Help, Viewer::Spectator) => (" help; any key closes it ", WATCHER_HELP.to_vec()),
+            (Popup::Help, Viewer::Reader) => (" help; any key closes it ", READER_HELP.to_vec()),
+            (Popup::Resign, _) => {
+                (" resign? ", vec!["You lose the match. y: resign, any other key: play on"])
+            }
+            (Popup::Leave, _) => (
+                " leave? ",
+                vec![
+                    "Only this program can reveal the move that you sealed:",
+                    "if you leave before it does, you lose.",
+                    "y: leave all the same, any other key: stay",
+                ],
+            ),
+        };
+        let width = text.iter().map(|line| line.len()).max().unwrap_or_default() + 4;
+        let height = text.len() + 2;
+        let fits = |length: usize| Constraint::Length(u16::try_from(length).unwrap_or(u16::MAX));
+        let area = frame.area().centered(fits(width), fits(height));
+        frame.render_widget(Clear, area);
+        let lines = text.into_iter().map(|line| Line::from(format!(" {line}"))).collect();
+        panel(frame, area, title.to_owned(), lines);
+    }
+}
+
+/// Lines in a frame with a title.
+fn panel(frame: &mut Frame<'_>, area: Rect, title: String, lines: Vec<Line<'static>>) {
+    frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(title)), area);
+}
+
+const fn letter(seat: Seat) -> char {
+    match seat {
+        Seat::Black => 'B',
+        Seat::White => 'W',
+    }
+}
+
+/// A text at the left, cut off where it meets the one at the right.
+fn sides(left: &str, right: &str, width: u16) -> Line<'static> {
+    let room = usize::from(width).saturating_sub(right.chars().count() + 1);
+    let left: String = left.chars().take(room).collect();
+    Line::from(format!("{left:<room$} {right}"))
+}
+
+/// What a seat chose in a turn and how long it took.
+fn chosen(turn: &VerifiedTurn, seat: Seat) -> String {
+    let opening = match seat {
+        Seat::Black => turn.message.black.as_ref(),
+        Seat::White => turn.message.white.as_ref(),
+    };
+    let sealed = opening.and_then(|opening| opening.seal_time.as_ref()).and_then(clock::stamp_ms);
+    let opened = turn.message.open_time.as_ref().and_then(clock::stamp_ms);
+    match (opened, sealed) {
+        (Some(opened), Some(sealed)) => {
+            format!("{} after {}", turn.cells[seat], clock::words(sealed.saturating_sub(opened)))
+        }
+        _ => turn.cells[seat].to_string(),
+    }
+}
+
+/// A turn in a line.
+fn history(turn: &VerifiedTurn) -> String {
+    let count = |is_meant: fn(&Event) -> bool| turn.events.iter().filter(|event| is_meant(event)).count();
+    let mut line = format!("{:>3}  {}  {}", turn.turn, turn.cells.black, turn.cells.white);
+    let counted = [
+        (count(|event| matches!(event, Event::Collided { .. })), "egg laid"),
+        (count(|event| matches!(event, Event::Captured(_))), "captured"),
+        (count(|event| matches!(event, Event::Hatched { .. })), "hatched"),
+        (count(|event| matches!(event, Event::Vanished { .. })), "vanished"),
+    ];
+    for (count, what) in counted.into_iter().filter(|(count, _)| *count > 0) {
+        line.push_str(&if count == 1 { format!("  {what}") } else { format!("  {count} {what}") });
+    }
+    line
+}
+
+/// A text in lines of at most this width, broken between words.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// As many lines as fit; the last one says how many do not.
+fn shorten(mut lines: Vec<String>, height: usize) -> Vec<String> {
+    if lines.len() > height {
+        let kept = height.saturating_sub(1);
+        let left = lines.len() - kept;
+        lines.truncate(kept);
+        lines.push(format!("… {left} more lines in a taller terminal"));
+    }
+    lines
+}
