@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! DIR/lock      held by the process that has the store open
-//! DIR/format    the number of the format, as text; written before anything else
 //! DIR/engine/   the engine's files
+//! DIR/format    the number of the format, as text; once it is there the store is begun
 //! ```
 
 use std::fs::{File, OpenOptions, TryLockError};
@@ -44,21 +44,36 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Takes a directory that has a store, or one in which a store can begin.
-    pub(crate) fn open_or_begin(path: &Path) -> Result<Self, OpenError> {
-        if path.join(FORMAT_FILE).exists() {
-            return Self::open(path);
-        }
-        Self::begin(path)
-    }
-
-    /// Takes a directory that has no store and makes a place for one.
-    pub(crate) fn begin(path: &Path) -> Result<Self, OpenError> {
+    /// Takes a directory that has a store, or begins an empty one there, which `fill` makes.
+    pub(crate) fn open_or_begin(
+        path: &Path,
+        fill: impl FnOnce(&Path) -> Result<(), OpenError>,
+    ) -> Result<Self, OpenError> {
         std::fs::create_dir_all(path).map_err(|error| OpenError::io(path, error))?;
         let directory = Self::lock(path)?;
-        directory.check_empty()?;
-        directory.write_format()?;
+        match (directory.engine().exists(), path.join(FORMAT_FILE).exists()) {
+            (true, true) => directory.check_format()?,
+            (false, false) => directory.begin(fill)?,
+            // A crash came between the two; the engine is whole.
+            (true, false) => directory.write_format()?,
+            (false, true) => {
+                return Err(OpenError::Damaged(format!("{} is gone", directory.engine().display())));
+            }
+        }
         Ok(directory)
+    }
+
+    /// Begins a store in a directory that has none. `fill` makes the engine.
+    pub(crate) fn begin_new<E: From<OpenError>>(
+        path: &Path,
+        fill: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<(), E> {
+        std::fs::create_dir_all(path).map_err(|error| OpenError::io(path, error))?;
+        let directory = Self::lock(path)?;
+        if directory.engine().exists() || path.join(FORMAT_FILE).exists() {
+            return Err(OpenError::Occupied { directory: path.to_owned() }.into());
+        }
+        directory.begin(fill)
     }
 
     fn lock(path: &Path) -> Result<Self, OpenError> {
@@ -70,14 +85,6 @@ impl Directory {
             Err(TryLockError::WouldBlock) => Err(OpenError::InUse { directory: path.to_owned() }),
             Err(TryLockError::Error(error)) => Err(OpenError::io(&lock_path, error)),
         }
-    }
-
-    /// Keys and other files of the server may lie beside the store; another engine may not.
-    fn check_empty(&self) -> Result<(), OpenError> {
-        if self.engine().exists() {
-            return Err(OpenError::NotAStore { directory: self.path.clone() });
-        }
-        Ok(())
     }
 
     fn check_format(&self) -> Result<(), OpenError> {
@@ -119,12 +126,9 @@ impl Directory {
         self.path.join(ENGINE)
     }
 
-    /// Makes the engine's directory: `fill` writes to another place, which takes the name only when it is
-    /// complete. A power cut at any moment leaves all of it or nothing.
-    pub(crate) fn make_engine(
-        &self,
-        fill: impl FnOnce(&Path) -> Result<(), OpenError>,
-    ) -> Result<(), OpenError> {
+    /// Has `fill` make the engine in another place, which takes its name only when it is complete: a power
+    /// cut at any moment leaves all of it or nothing.
+    fn begin<E: From<OpenError>>(&self, fill: impl FnOnce(&Path) -> Result<(), E>) -> Result<(), E> {
         let unfinished = self.path.join(format!("{ENGINE}{UNFINISHED}"));
         if unfinished.exists() {
             std::fs::remove_dir_all(&unfinished).map_err(|error| OpenError::io(&unfinished, error))?;
@@ -135,7 +139,8 @@ impl Directory {
             std::fs::rename(&unfinished, self.engine())?;
             sync_directory(&self.path)
         };
-        finish().map_err(|error| OpenError::io(&unfinished, error))
+        finish().map_err(|error| OpenError::io(&unfinished, error))?;
+        Ok(self.write_format()?)
     }
 }
 

@@ -68,6 +68,11 @@ impl Space {
     const fn index(self) -> usize {
         self as usize
     }
+
+    /// The space with this place in [`Space::ALL`].
+    pub(crate) fn from_index(index: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(index)).copied()
+    }
 }
 
 /// A key of a space and what becomes of it.

@@ -64,10 +64,7 @@ impl SingleNode<Durable> {
         keyring: Keyring,
         durability: Durability,
     ) -> Result<Self, OpenError> {
-        let directory = Directory::open_or_begin(path)?;
-        if !directory.engine().exists() {
-            directory.make_engine(|path| Disk::open(path).map(drop))?;
-        }
+        let directory = Directory::open_or_begin(path, |path| Disk::open(path).map(drop))?;
         let reader = Reader { disk: Disk::open(&directory.engine())?, keyring: keyring.clone() };
         let memory = Arc::new(reader.restore(clock)?);
         let clocks = Arc::clone(&memory) as Arc<dyn Clocks>;
@@ -107,6 +104,11 @@ impl Durable {
     /// at the next start.
     pub(crate) fn remove(&self, writes: Vec<Write>) {
         let _ = self.writer.submit(Submission { writes, done: Box::new(|| ()) });
+    }
+
+    /// Everything as it is now.
+    pub(crate) fn view(&self) -> View {
+        self.reader.disk.view()
     }
 
     /// Reads from the disk, beside the threads that serve calls.

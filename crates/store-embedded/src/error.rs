@@ -27,9 +27,9 @@ pub enum OpenError {
         /// The newest format that this program reads.
         known: u32,
     },
-    /// There are files, but they are no store.
-    #[error("{} holds other files and is no store: name an empty or a new directory", .directory.display())]
-    NotAStore {
+    /// There is a store where a new one was to be made.
+    #[error("{} has a store already: name a new directory", .directory.display())]
+    Occupied {
         /// The directory.
         directory: PathBuf,
     },

@@ -21,6 +21,8 @@
 //! good after a failed one, and is cut off from outside, at the system calls.
 #![allow(private_bounds, reason = "what is behind the memory is chosen here, by the two aliases")]
 
+mod backup;
+mod check;
 mod claims;
 mod directory;
 mod disk;
@@ -36,6 +38,8 @@ mod shard;
 mod single_node;
 mod writer;
 
+pub use backup::{BackupError, backup, restore};
+pub use check::{Checked, check};
 pub use disk::Durability;
 pub use durable::Durable;
 pub use error::OpenError;

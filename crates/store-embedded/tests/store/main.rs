@@ -1,5 +1,8 @@
 //! The single-node store: in memory, in a directory, and through restarts.
 
 mod conformance;
+mod copies;
+mod game;
 mod place;
 mod reopened;
+mod restart;
