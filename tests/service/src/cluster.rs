@@ -1,5 +1,7 @@
 //! Nodes over one store.
 
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use store_embedded::VolatileStore;
 use tonic::Status;
 use wire::v1;
 
+use crate::keeping::{Keeping, Place};
 use crate::{Caller, Credential, Duel, TestServer, connect, soon};
 
 /// What the scripted clock shows at first, ms since 1970: the beginning of 2026.
@@ -42,6 +45,8 @@ pub struct Setup {
     pub heartbeat: Duration,
     /// Whether time is the machine's instead of the scripted clock's.
     pub system_time: bool,
+    /// Where matches are kept.
+    pub keeping: Keeping,
 }
 
 impl Default for Setup {
@@ -52,6 +57,7 @@ impl Default for Setup {
             reflection: true,
             heartbeat: NodeConfig::default().heartbeat,
             system_time: false,
+            keeping: Keeping::default(),
         }
     }
 }
@@ -65,6 +71,10 @@ pub struct Cluster {
     /// The nodes.
     pub nodes: Vec<TestServer>,
     issuer: TokenIssuer,
+    setup: Setup,
+    time: Arc<dyn Clock>,
+    place: Place,
+    signer: Signer,
 }
 
 impl Cluster {
@@ -80,22 +90,83 @@ impl Cluster {
 
     /// Starts what is asked for.
     pub async fn start(setup: Setup) -> Self {
-        let scripted = Arc::new(ScriptedClock::at_ms(START_MS));
-        let clock: Arc<dyn Clock> = if setup.system_time {
-            Arc::new(SystemClock::start())
-        } else {
-            Arc::clone(&scripted) as Arc<dyn Clock>
+        let clock = Arc::new(ScriptedClock::at_ms(START_MS));
+        let keys = KeySource::Ephemeral.load(Stamp::from_ms(START_MS)).expect("keys in memory can be made");
+        let place = Place::new(setup.keeping, keys.keyring());
+        Self::over(setup, clock, place, keys.signer()).await
+    }
+
+    /// Nodes over the store that is in a place.
+    async fn over(setup: Setup, clock: Arc<ScriptedClock>, place: Place, signer: Signer) -> Self {
+        let time: Arc<dyn Clock> = match setup.system_time {
+            true => Arc::new(SystemClock::start()),
+            false => Arc::clone(&clock) as Arc<dyn Clock>,
         };
-        let store: Arc<dyn Store> = Arc::new(VolatileStore::new(Arc::clone(&clock)));
-        let mut nodes = Vec::new();
-        let now = Stamp::from_ms(clock.now_ms());
-        let signer = KeySource::Ephemeral.load(now).expect("keys in memory can be made").signer();
-        for _ in 0..setup.nodes {
-            nodes.push(
-                TestServer::start(node(&setup, Arc::clone(&store), Arc::clone(&clock), signer.clone())).await,
-            );
+        let store = place.open(Arc::clone(&time));
+        let mut cluster =
+            Self { clock, store, nodes: Vec::new(), issuer: issuer(), setup, time, place, signer };
+        for _ in 0..cluster.setup.nodes {
+            let node = cluster.start_node(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await;
+            cluster.nodes.push(node);
         }
-        Self { clock: scripted, store, nodes, issuer: issuer() }
+        cluster
+    }
+
+    async fn start_node(&self, address: SocketAddr) -> TestServer {
+        let (store, time) = (Arc::clone(&self.store), Arc::clone(&self.time));
+        TestServer::start(node(&self.setup, store, time, self.signer.clone()), address).await
+    }
+
+    /// Ends the nodes as a deploy does, and closes the store. Until [`Cluster::resume`] only the clock is
+    /// there.
+    pub async fn stop(&mut self) {
+        self.nodes.iter_mut().for_each(TestServer::stop);
+        for node in &mut self.nodes {
+            node.stopped().await.expect("a node that is told to stop ends well");
+        }
+        let nothing = Arc::new(VolatileStore::new(Arc::clone(&self.time)));
+        let store = std::mem::replace(&mut self.store, nothing);
+        let unused = async {
+            while Arc::strong_count(&store) > 1 {
+                tokio::task::yield_now().await;
+            }
+        };
+        soon("the end of all that uses the store", unused).await;
+    }
+
+    /// Opens the store where it was closed and starts the nodes at their addresses. Callers connect again:
+    /// [`Caller::through`], [`Duel::reconnected`].
+    pub async fn resume(&mut self) {
+        self.store = self.place.open(Arc::clone(&self.time));
+        for index in 0..self.nodes.len() {
+            self.nodes[index] = self.start_node(self.nodes[index].address).await;
+        }
+    }
+
+    /// [`Cluster::stop`], then [`Cluster::resume`], in no time.
+    pub async fn restart(&mut self) {
+        self.stop().await;
+        self.resume().await;
+    }
+
+    /// Restarts one node while the store and the other nodes go on.
+    pub async fn restart_node(&mut self, index: usize) {
+        self.nodes[index].stop();
+        self.nodes[index].stopped().await.expect("a node that is told to stop ends well");
+        self.nodes[index] = self.start_node(self.nodes[index].address).await;
+    }
+
+    /// Another cluster on a copy of what this one, which is stopped, has stored: what is done to both from
+    /// now on must have the same effect to the byte.
+    pub async fn fork(&self) -> Self {
+        let clock = Arc::new(ScriptedClock::at_ms(self.clock.now_ms()));
+        Self::over(self.setup.clone(), clock, self.place.copy(), self.signer.clone()).await
+    }
+
+    /// The directory that everything is kept in.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        self.place.path()
     }
 
     /// Moves time on, in steps that no store takes for an outage. What becomes due is done by the nodes

@@ -4,7 +4,7 @@ use rules::{Cell, Seat};
 use tonic::Status;
 use wire::v1;
 
-use crate::{Caller, soon};
+use crate::{Caller, Cluster, soon};
 
 /// The number on the wire of the cell with this name (`A1` to `I9`).
 ///
@@ -68,6 +68,13 @@ impl Duel {
         let accepted = soon("AcceptInvite", white.matchmaking().accept_invite(accept)).await;
         let invite = accepted.expect("the invite is open").into_inner().invite.expect("an invite");
         Self { name: invite.r#match, black: black.clone(), white: white.clone() }
+    }
+
+    /// The same match, its players over new connections: black to the first node, white to the last.
+    pub async fn reconnected(&self, cluster: &Cluster) -> Self {
+        let [first, last] = [0, cluster.nodes.len() - 1].map(|node| cluster.nodes[node].address);
+        let (black, white) = (self.black.through(first).await, self.white.through(last).await);
+        Self { name: self.name.clone(), black, white }
     }
 
     /// The player of a seat.

@@ -2,7 +2,8 @@
 //!
 //! The tests in `tests/service/` go through the public API alone; this library starts what they talk to.
 //!
-//! - [`Cluster`]: one or more nodes over one store, with a clock that stands still until a test moves it.
+//! - [`Cluster`]: one or more nodes over one store, with a clock that stands still until a test moves it. With a
+//!   store in a directory ([`Keeping`]) it can be stopped and started again.
 //! - [`Caller`]: who calls, with what credential, through which node.
 //! - [`Duel`]: a match of two callers; [`Watching`]: a stream of it.
 //! - [`Faults`]: what goes wrong between a node and the store, at which call.
@@ -17,6 +18,7 @@ mod cluster;
 mod cut;
 mod duel;
 mod faults;
+mod keeping;
 mod log;
 mod subscriptions;
 mod tap;
@@ -28,6 +30,7 @@ pub use cluster::{API_KEY, Cluster, START_MS, Setup};
 pub use cut::Cut;
 pub use duel::{Duel, cell, salt, seconds, stamp};
 pub use faults::{Fault, Faults, FaultyStore, Gate, Operation};
+pub use keeping::Keeping;
 pub use log::Log;
 pub use subscriptions::Subscriptions;
 pub use tap::Tap;

@@ -25,14 +25,14 @@ pub struct TestServer {
 }
 
 impl TestServer {
-    /// Starts a node. Its store is reached through [`FaultyStore`].
-    pub(crate) async fn start(mut server: Server) -> Self {
+    /// Starts a node at this address; port 0 is a free one. Its store is reached through [`FaultyStore`].
+    pub(crate) async fn start(mut server: Server, address: SocketAddr) -> Self {
         let faults = Faults::default();
         let store: Arc<dyn Store> = Arc::clone(&server.store);
         let faulty = FaultyStore::new(store, faults.clone());
         let subscriptions = faulty.subscriptions();
         server.store = Arc::new(faulty);
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let listener = TcpListener::bind(address).await.expect("a port is free");
         let address = listener.local_addr().expect("a listener has an address");
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(server.serve(listener, async {

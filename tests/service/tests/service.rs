@@ -5,6 +5,7 @@
 mod service {
     mod every_rpc;
     mod marked;
+    mod scripted_match;
 
     mod browsers;
     mod clocks;
@@ -20,6 +21,7 @@ mod service {
     mod repeated_draws;
     mod repeated_reveals;
     mod requests;
+    mod restarts;
     mod resume;
     mod revealed_secrets;
     mod reveals;

@@ -5,7 +5,7 @@ use service_tests::{Cluster, Duel, reason};
 use tonic::Status;
 use wire::v1::{self, DrawOffer, EndReason, ErrorReason, MatchResult, MatchState};
 
-async fn offer(duel: &Duel, seat: Seat, turn: u32) -> Result<v1::Match, Status> {
+pub(crate) async fn offer(duel: &Duel, seat: Seat, turn: u32) -> Result<v1::Match, Status> {
     let request = v1::OfferDrawRequest {
         name: duel.name.clone(),
         request_id: format!("offer-{turn}"),
@@ -15,7 +15,7 @@ async fn offer(duel: &Duel, seat: Seat, turn: u32) -> Result<v1::Match, Status> 
     Ok(duel.player(seat).matches().offer_draw(request).await?.into_inner().r#match.unwrap())
 }
 
-async fn answer(duel: &Duel, seat: Seat, turn: u32, accept: bool) -> Result<v1::Match, Status> {
+pub(crate) async fn answer(duel: &Duel, seat: Seat, turn: u32, accept: bool) -> Result<v1::Match, Status> {
     let offerer = if seat == Seat::Black { v1::Seat::White } else { v1::Seat::Black };
     let request = v1::AnswerDrawRequest {
         name: duel.name.clone(),

@@ -1,0 +1,82 @@
+//! Where the store of a cluster is.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use store::codec::Keyring;
+use store::{Clock, Store};
+use store_embedded::{Durability, EmbeddedStore, VolatileStore};
+use tempfile::TempDir;
+
+/// Where matches are kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Keeping {
+    /// In memory: they end with the cluster.
+    #[default]
+    Memory,
+    /// In a directory of the cluster's own, which outlives its nodes. Without fsync: what tests end are
+    /// processes, not machines.
+    Directory,
+}
+
+/// Where files are in memory, on systems that have such a place: hundreds of stores are opened here, and
+/// none of them has to survive the machine.
+const IN_MEMORY: &str = "/dev/shm";
+
+/// A place for a store, and what opens it there. Removed with the value.
+pub(crate) struct Place {
+    directory: Option<TempDir>,
+    keyring: Keyring,
+}
+
+impl Place {
+    pub(crate) fn new(keeping: Keeping, keyring: Keyring) -> Self {
+        let directory = match keeping {
+            Keeping::Memory => None,
+            Keeping::Directory => Some(empty_directory()),
+        };
+        Self { directory, keyring }
+    }
+
+    pub(crate) fn open(&self, clock: Arc<dyn Clock>) -> Arc<dyn Store> {
+        let Some(directory) = &self.directory else { return Arc::new(VolatileStore::new(clock)) };
+        let keyring = self.keyring.clone();
+        let store = EmbeddedStore::open_with(directory.path(), clock, keyring, Durability::Process);
+        Arc::new(store.expect("a store opens where one was closed"))
+    }
+
+    /// The directory.
+    ///
+    /// # Panics
+    /// If the store is in memory.
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.as_ref().expect("the cluster was set up with a directory").path()
+    }
+
+    /// The same with a copy of the directory, which nobody may have open.
+    pub(crate) fn copy(&self) -> Self {
+        let directory = empty_directory();
+        copy(self.path(), directory.path()).expect("a closed store can be copied");
+        Self { directory: Some(directory), keyring: self.keyring.clone() }
+    }
+}
+
+fn empty_directory() -> TempDir {
+    let directory = tempfile::tempdir_in(IN_MEMORY).or_else(|_| tempfile::tempdir());
+    directory.expect("a temporary directory")
+}
+
+/// Copies what is in a directory into another one.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            std::fs::create_dir(&to)?;
+            copy(&entry.path(), &to)?;
+        } else {
+            std::fs::copy(entry.path(), &to)?;
+        }
+    }
+    Ok(())
+}
