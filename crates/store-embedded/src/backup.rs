@@ -69,7 +69,7 @@ impl SingleNode<Durable> {
     ///
     /// # Errors
     /// If the store cannot be read or `to` not be written.
-    pub fn backup(&self, to: &mut impl Write) -> Result<u64, BackupError> {
+    pub fn backup(&self, to: &mut dyn Write) -> Result<u64, BackupError> {
         write_backup(&self.behind.view(), to)
     }
 }
@@ -78,12 +78,12 @@ impl SingleNode<Durable> {
 ///
 /// # Errors
 /// If the store cannot be opened or read, or `to` not be written.
-pub fn backup(directory: &Path, to: &mut impl Write) -> Result<u64, BackupError> {
+pub fn backup(directory: &Path, to: &mut dyn Write) -> Result<u64, BackupError> {
     let directory = Directory::open(directory)?;
     write_backup(&Disk::open(&directory.engine())?.view(), to)
 }
 
-fn write_backup(view: &View, to: &mut impl Write) -> Result<u64, BackupError> {
+fn write_backup(view: &View, to: &mut dyn Write) -> Result<u64, BackupError> {
     let mut to = Hashed { inner: to, hash: Sha256::new() };
     to.write_all(MAGIC)?;
     to.write_all(&FORMAT.to_be_bytes())?;
@@ -112,7 +112,38 @@ fn write_backup(view: &View, to: &mut impl Write) -> Result<u64, BackupError> {
 ///
 /// # Errors
 /// If the directory has a store, or the backup is damaged, not whole, or newer than this program.
-pub fn restore(directory: &Path, from: &mut impl Read) -> Result<u64, BackupError> {
+pub fn restore(directory: &Path, from: &mut dyn Read) -> Result<u64, BackupError> {
+    let mut entries = 0;
+    Directory::begin_new(directory, |path| -> Result<(), BackupError> {
+        let disk = Disk::open(path)?;
+        let (mut group, mut bytes) = (Vec::new(), 0);
+        entries = read_backup(from, |write| {
+            bytes += write.key.len() + write.value.as_ref().map_or(0, Vec::len);
+            group.push(write);
+            if bytes >= GROUP_BYTES {
+                bytes = 0;
+                disk.write(std::mem::take(&mut group), Durability::Process)?;
+            }
+            Ok(())
+        })?;
+        Ok(disk.write(group, Durability::Power)?)
+    })?;
+    Ok(entries)
+}
+
+/// Reads a backup to its end and checks that it is whole. Returns the number of entries.
+///
+/// # Errors
+/// If it is damaged, not whole, or newer than this program.
+pub fn verify_backup(from: &mut dyn Read) -> Result<u64, BackupError> {
+    read_backup(from, |_| Ok(()))
+}
+
+/// Reads a backup; `each` takes its entries. What it was given counts only once this has returned.
+fn read_backup(
+    from: &mut dyn Read,
+    mut each: impl FnMut(disk::Write) -> Result<(), BackupError>,
+) -> Result<u64, BackupError> {
     let mut from = Hashed { inner: from, hash: Sha256::new() };
     if from.take::<16>(0)? != *MAGIC {
         return Err(BackupError::Damaged("these bytes are no backup"));
@@ -122,43 +153,28 @@ pub fn restore(directory: &Path, from: &mut impl Read) -> Result<u64, BackupErro
         return Err(BackupError::Newer { found });
     }
     let mut entries = 0;
-    Directory::begin_new(directory, |path| {
-        let disk = Disk::open(path)?;
-        read_entries(&disk, &mut from, &mut entries)
-    })?;
-    Ok(entries)
-}
-
-fn read_entries<R: Read>(disk: &Disk, from: &mut Hashed<R>, entries: &mut u64) -> Result<(), BackupError> {
-    let (mut group, mut bytes) = (Vec::new(), 0);
     loop {
-        let [space] = from.take(*entries)?;
+        let [space] = from.take(entries)?;
         if space == END {
             break;
         }
         let space = Space::from_index(space).ok_or(BackupError::Damaged("a space is not known"))?;
-        let key_bytes = u32::from_be_bytes(from.take(*entries)?);
-        let value_bytes = u32::from_be_bytes(from.take(*entries)?);
+        let key_bytes = u32::from_be_bytes(from.take(entries)?);
+        let value_bytes = u32::from_be_bytes(from.take(entries)?);
         if key_bytes == 0 || key_bytes.max(value_bytes) > PART_BYTES_MAX {
             return Err(BackupError::Damaged("an entry is too long"));
         }
-        let key = from.take_many(key_bytes, *entries)?;
-        let value = from.take_many(value_bytes, *entries)?;
-        bytes += key.len() + value.len();
-        group.push(disk::Write::put(space, key, value));
-        *entries += 1;
-        if bytes >= GROUP_BYTES {
-            bytes = 0;
-            disk.write(std::mem::take(&mut group), Durability::Process)?;
-        }
+        let key = from.take_many(key_bytes, entries)?;
+        let value = from.take_many(value_bytes, entries)?;
+        entries += 1;
+        each(disk::Write::put(space, key, value))?;
     }
-    let counted = u64::from_be_bytes(from.take(*entries)?);
+    let counted = u64::from_be_bytes(from.take(entries)?);
     let hash: [u8; 32] = from.hash.clone().finalize().into();
-    if counted != *entries || from.take::<32>(*entries)? != hash {
+    if counted != entries || from.take::<32>(entries)? != hash {
         return Err(BackupError::Damaged("its hash is another one"));
     }
-    disk.write(group, Durability::Power)?;
-    Ok(())
+    Ok(entries)
 }
 
 /// A stream and the hash of what went through it.

@@ -38,7 +38,7 @@ mod shard;
 mod single_node;
 mod writer;
 
-pub use backup::{BackupError, backup, restore};
+pub use backup::{BackupError, backup, restore, verify_backup};
 pub use check::{Checked, check};
 pub use disk::Durability;
 pub use durable::Durable;

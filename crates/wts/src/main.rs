@@ -1,5 +1,6 @@
 //! What the Shell: serve, demo, play and check.
 
+mod backup_socket;
 mod board;
 mod configuration;
 mod demo;
@@ -12,6 +13,7 @@ mod replay;
 mod screen;
 mod seating;
 mod serve;
+mod store_command;
 mod table;
 mod terminal;
 mod token;
@@ -47,6 +49,8 @@ enum Command {
     Replay(replay::Arguments),
     /// The server, in this process
     Serve(serve::Arguments),
+    /// Check, back up or restore what a server keeps
+    Store(store_command::Arguments),
     /// A token for a player
     Token(token::Arguments),
     /// Test vectors of the rules, commitments and transcripts
@@ -66,6 +70,7 @@ fn main() -> ExitCode {
         Command::Play(arguments) => play::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments, matches.subcommand_matches("serve")),
+        Command::Store(arguments) => store_command::run(&arguments),
         Command::Token(arguments) => token::run(&arguments),
         Command::Vectors(arguments) => vectors::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),

@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-use crate::configuration;
+use crate::{backup_socket, configuration};
 
 /// What tokens name as their maker and as whom they are for.
 const TOKEN_ISSUER: &str = "whattheshell";
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
     }
     let filter = EnvFilter::try_new(&arguments.log).context("--log is not a filter")?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    let server = server(arguments)?;
+    let (server, embedded) = server(arguments)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind(arguments.listen)
@@ -86,12 +86,22 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
             .with_context(|| format!("{} cannot be listened on", arguments.listen))?;
         let mut told = Told::listen()?;
         greet(arguments, listener.local_addr()?)?;
-        server.serve(listener, async move { told.stop().await }).await?;
+        let backups = async {
+            match embedded {
+                Some(store) => backup_socket::serve(&arguments.data, store).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            served = server.serve(listener, async move { told.stop().await }) => served?,
+            () = backups => {}
+        }
         Ok(ExitCode::SUCCESS)
     })
 }
 
-fn server(arguments: &Arguments) -> anyhow::Result<Server> {
+/// The server, and its store if that is in a directory.
+fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<EmbeddedStore>>)> {
     if !HEARTBEAT_S.contains(&arguments.heartbeat_s) {
         bail!("--heartbeat-s is {} to {}", HEARTBEAT_S.start(), HEARTBEAT_S.end());
     }
@@ -110,12 +120,14 @@ fn server(arguments: &Arguments) -> anyhow::Result<Server> {
             .with_context(|| format!("{} cannot be made", arguments.data.display()))?;
         KeySource::DataDirectory(arguments.data.clone()).load(now)?
     };
-    let store: Arc<dyn Store> = if arguments.volatile {
-        Arc::new(VolatileStore::new(Arc::clone(&clock)))
+    let (store, embedded): (Arc<dyn Store>, _) = if arguments.volatile {
+        (Arc::new(VolatileStore::new(Arc::clone(&clock))), None)
     } else {
-        Arc::new(EmbeddedStore::open(&arguments.data, Arc::clone(&clock), keys.keyring())?)
+        let store = EmbeddedStore::open(&arguments.data, Arc::clone(&clock), keys.keyring())?;
+        let store = Arc::new(store);
+        (Arc::clone(&store) as Arc<dyn Store>, Some(store))
     };
-    Ok(Server {
+    let server = Server {
         store,
         clock,
         config: NodeConfig { heartbeat, dev: arguments.dev },
@@ -126,7 +138,8 @@ fn server(arguments: &Arguments) -> anyhow::Result<Server> {
         api_keys,
         request_secret: *keys.request_secret(),
         reflection: !arguments.no_reflection,
-    })
+    };
+    Ok((server, embedded))
 }
 
 /// `NAME=SHA256`: the key itself is never told to the server.
