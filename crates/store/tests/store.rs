@@ -11,5 +11,6 @@ mod store {
     mod played;
     mod rotation;
     mod round_trip;
+    mod rules_versions;
     mod secrecy;
 }

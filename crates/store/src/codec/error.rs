@@ -25,6 +25,14 @@ pub enum CodecError {
         /// The record's format.
         found: u32,
     },
+    /// A match of rules that this build does not play.
+    #[error(
+        "the match is played by the rules {version:?}, which this build does not know: run the build that wrote it, or a newer one"
+    )]
+    UnknownRules {
+        /// Their version.
+        version: String,
+    },
     /// A field is missing or has a value that none can have.
     #[error("{field} is missing or damaged")]
     Field {

@@ -48,13 +48,12 @@ pub(super) fn write(settings: &Settings) -> record::Settings {
 }
 
 pub(super) fn read(settings: &record::Settings) -> Result<Settings, CodecError> {
-    let rules_version = RulesVersion::from_name(&settings.rules_version);
     let bot = |bot: &record::Bot| {
         let level = u8::try_from(bot.level).map_err(|_| damaged("Bot.level"))?;
         Ok::<_, CodecError>(Bot { seat: seat(bot.seat, "Bot.seat")?, level })
     };
     Ok(Settings {
-        rules_version: required(rules_version, "Settings.rules_version")?,
+        rules_version: read_rules_version(&settings.rules_version)?,
         time: match required(settings.time_control, "Settings.time_control")? {
             StoredTime::TurnMs(turn_ms) => TimeControl::PerTurn { turn_ms },
             StoredTime::Bank(record::Bank { initial_ms, increment_ms }) => {
@@ -85,6 +84,13 @@ pub(super) fn read(settings: &record::Settings) -> Result<Settings, CodecError> 
         idle_ms: settings.idle_ms,
         bot: settings.bot.as_ref().map(bot).transpose()?,
     })
+}
+
+fn read_rules_version(version: &str) -> Result<RulesVersion, CodecError> {
+    if version.is_empty() {
+        return Err(damaged("Settings.rules_version"));
+    }
+    RulesVersion::from_name(version).ok_or_else(|| CodecError::UnknownRules { version: version.to_owned() })
 }
 
 pub(super) fn write_party(player: &str, public_key: Option<&PublicKey>) -> record::Party {
