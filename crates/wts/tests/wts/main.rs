@@ -5,3 +5,4 @@ mod demo;
 mod play;
 mod vectors;
 mod verify;
+mod watching;

@@ -9,14 +9,14 @@ const PROMPT: &str = "cell> ";
 pub(crate) struct Process(Child);
 
 impl Process {
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wts"));
         let command = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         Self(command.spawn().expect("wts runs"))
     }
 
     /// What it says up to and including `end`; what it said at all, if it ends before.
-    fn read_until(&mut self, end: &str) -> String {
+    pub(crate) fn read_until(&mut self, end: &str) -> String {
         let mut said = Vec::new();
         let mut byte = [0];
         let out = self.0.stdout.as_mut().expect("its output is piped");
@@ -26,13 +26,13 @@ impl Process {
         String::from_utf8(said).expect("it says text")
     }
 
-    fn write(&mut self, line: &str) {
+    pub(crate) fn write(&mut self, line: &str) {
         let input = self.0.stdin.as_mut().expect("its input is piped");
         writeln!(input, "{line}").expect("it listens");
     }
 
     /// Waits for its end: the rest of what it says, and how it ended.
-    fn end(mut self) -> (String, Option<i32>) {
+    pub(crate) fn end(mut self) -> (String, Option<i32>) {
         let mut rest = String::new();
         self.0.stdout.as_mut().expect("its output is piped").read_to_string(&mut rest).expect("text");
         (rest, self.0.wait().expect("it ends").code())
@@ -62,7 +62,7 @@ fn seated(url: &str) -> (Process, Process) {
 }
 
 /// The same, in a match that is invited to with these options.
-fn seated_with(url: &str, options: &[&str]) -> (Process, Process) {
+pub(crate) fn seated_with(url: &str, options: &[&str]) -> (Process, Process) {
     let invite = ["play", "--server", url, "--as", "ann", "--invite", "bob"];
     let mut ann = Process::start(&[&invite, options].concat());
     ann.read_until("--accept ");
@@ -179,4 +179,26 @@ fn a_missing_server_is_explained() {
     assert!(said.contains("cannot connect to http://127.0.0.1:1"), "{said}");
     assert!(said.contains("is the server running?"), "{said}");
     assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_program_plays_by_json_lines() {
+    let (_server, url) = server();
+    let mut ann = Process::start(&["play", "--server", &url, "--as", "ann", "--invite", "--json"]);
+    ann.read_until(r#""code":""#);
+    let code = ann.read_until("\"");
+    let accept = ["play", "--server", &url, "--as", "bob", "--json", "--accept", code.trim_end_matches('"')];
+    let mut bob = Process::start(&accept);
+    for player in [&mut ann, &mut bob] {
+        player.read_until(r#""event":"due","turn":1"#);
+        player.write("E5");
+    }
+    let said = ann.read_until(r#""event":"due","turn":2"#);
+    assert!(said.contains(r#""event":"turn""#) && said.contains(r#""black":"E5""#), "{said}");
+    bob.write("resign");
+    let (said, code) = ann.end();
+    assert!(said.contains(r#""reason":"END_REASON_RESIGNATION""#), "{said}");
+    assert!(said.lines().skip(1).all(|line| line.starts_with('{') && line.ends_with('}')), "{said}");
+    assert!(said.contains(r#""event":"verified""#), "{said}");
+    assert_eq!(code, Some(0));
 }
