@@ -1,7 +1,7 @@
 //! Nodes over one store.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use store_embedded::VolatileStore;
 use tonic::Status;
 use wire::v1;
 
-use crate::keeping::{Keeping, Place};
+use crate::keeping::{self, Keeping, Place};
 use crate::{Caller, Credential, Duel, TestServer, connect, soon};
 
 /// What the scripted clock shows at first, ms since 1970: the beginning of 2026.
@@ -163,10 +163,12 @@ impl Cluster {
         Self::over(self.setup.clone(), clock, self.place.copy(), self.signer.clone()).await
     }
 
-    /// The directory that everything is kept in.
+    /// Every file of the directory that everything is kept in.
     #[must_use]
-    pub fn directory(&self) -> &Path {
-        self.place.path()
+    pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut files = Vec::new();
+        keeping::read_all(self.place.path(), &mut files).expect("files can be read");
+        files
     }
 
     /// Moves time on, in steps that no store takes for an outage. What becomes due is done by the nodes

@@ -1,6 +1,8 @@
 //! Where the store of a cluster is.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use store::codec::Keyring;
@@ -22,6 +24,9 @@ pub enum Keeping {
 /// Where files are in memory, on systems that have such a place: hundreds of stores are opened here, and
 /// none of them has to survive the machine.
 const IN_MEMORY: &str = "/dev/shm";
+
+/// Bytes of a file that are looked at together.
+const BLOCK_BYTES: usize = 64 * 1024;
 
 /// A place for a store, and what opens it there. Removed with the value.
 pub(crate) struct Place {
@@ -75,8 +80,46 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
             std::fs::create_dir(&to)?;
             copy(&entry.path(), &to)?;
         } else {
-            std::fs::copy(entry.path(), &to)?;
+            copy_file(&entry.path(), &to)?;
         }
     }
     Ok(())
+}
+
+/// A journal is long and mostly nothing yet: what is nothing takes no place in the copy either.
+fn copy_file(from: &Path, to: &Path) -> std::io::Result<()> {
+    let (mut from, mut to) = (File::open(from)?, File::create(to)?);
+    to.set_len(from.metadata()?.len())?;
+    let mut block = vec![0; BLOCK_BYTES];
+    loop {
+        match from.read(&mut block)? {
+            0 => return Ok(()),
+            count if is_nothing(&block[..count]) => {
+                to.seek_relative(count.try_into().unwrap_or(i64::MAX))?;
+            }
+            count => to.write_all(&block[..count])?,
+        }
+    }
+}
+
+/// Adds every file of a directory, without the nothing that it ends with.
+pub(crate) fn read_all(directory: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            read_all(&path, files)?;
+            continue;
+        }
+        let mut bytes = std::fs::read(&path)?;
+        while bytes.len() >= BLOCK_BYTES && is_nothing(&bytes[bytes.len() - BLOCK_BYTES..]) {
+            bytes.truncate(bytes.len() - BLOCK_BYTES);
+        }
+        files.push((path, bytes));
+    }
+    Ok(())
+}
+
+fn is_nothing(block: &[u8]) -> bool {
+    static NOTHING: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
+    *block == NOTHING[..block.len()]
 }

@@ -14,8 +14,10 @@ mod service {
     mod expiry;
     mod indistinguishable;
     mod invites;
+    mod known_rules;
     mod late_seals;
     mod lists;
+    mod outages;
     mod policy;
     mod refusals;
     mod repeated_draws;
@@ -32,6 +34,7 @@ mod service {
     mod shutdown;
     mod signed;
     mod simultaneous;
+    mod stored_secrets;
     mod straddled_deadline;
     mod turn_limit;
     mod whole_match;
