@@ -251,6 +251,17 @@ impl Cluster {
         }
     }
 
+    /// Moves time on until the nodes have ended the match, whose time has come. When exactly they notice
+    /// does not matter: its end goes by the stamps.
+    pub async fn ended(&self, name: &str) {
+        let ending = async {
+            while self.stored(name, |_| true).await.head.finish().is_none() {
+                self.advance_ms(100).await;
+            }
+        };
+        soon("the end of the match", ending).await;
+    }
+
     /// Moves time on until the nodes have done all that the last change of the match causes elsewhere: its
     /// place in the players' lists.
     pub async fn settled(&self, name: &str) {

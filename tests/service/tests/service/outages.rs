@@ -39,7 +39,7 @@ async fn deadlines(cluster: &Cluster, duel: &Duel) -> [Option<prost_types::Times
 
 /// The match's end once its time has come, the same at both nodes.
 async fn end(cluster: &Cluster, duel: &Duel) -> v1::MatchFinished {
-    cluster.stored(&duel.name, |game| game.finish().is_some()).await;
+    cluster.ended(&duel.name).await;
     cluster.agreed_view(&duel.name).await.unwrap().finish.unwrap()
 }
 
@@ -78,7 +78,7 @@ async fn a_flag_after_an_outage_falls_when_the_clock_that_stood_still_runs_out()
         duel = away(&mut cluster, &duel, OUTAGE_MS).await;
         assert_eq!(cluster.agreed_view(&duel.name).await.unwrap().state(), MatchState::Open);
     }
-    cluster.advance_ms(10_100).await;
+    cluster.advance_ms(10_001).await;
     let finish = end(&cluster, &duel).await;
     assert_eq!((finish.result(), finish.reason()), (MatchResult::BlackWins, EndReason::Flag));
     assert_eq!(finish.finish_time, stamp(START_MS + TURN_MS + 2 * OUTAGE_MS));
@@ -153,7 +153,7 @@ async fn a_restart_of_one_node_after_the_other_moves_no_deadline_and_no_result()
         duel = duel.reconnected(&cluster).await;
         assert_eq!(deadlines(&cluster, &duel).await, [deadline, deadline], "node {node} was restarted");
     }
-    cluster.advance_ms(10_100).await;
+    cluster.advance_ms(10_001).await;
     let finish = end(&cluster, &duel).await;
     assert_eq!((finish.result(), finish.reason()), (MatchResult::BlackWins, EndReason::Flag));
     assert_eq!(finish.finish_time, deadline);

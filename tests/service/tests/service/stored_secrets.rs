@@ -78,8 +78,7 @@ async fn a_first_reveal_is_in_no_file_until_the_second() {
 async fn a_seal_that_never_resolves_is_in_no_file_afterwards() {
     let mut cluster = cluster().await;
     let duel = sealed(&cluster).await;
-    cluster.advance_ms(31_000).await;
-    cluster.stored(&duel.name, |game| game.finish().is_some()).await;
+    cluster.ended(&duel.name).await;
     cluster.settled(&duel.name).await;
     assert_in_no_file(&mut cluster).await;
 }
