@@ -1,4 +1,4 @@
-//! The least that a unary call over tonic can cost: bytes in, bytes out, no layer.
+//! The least that calls and streams over tonic can cost: bytes in, bytes out, no layer.
 
 use std::convert::Infallible;
 use std::future::{Future, Ready, ready};
@@ -7,17 +7,24 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Buf as _, BufMut as _, Bytes};
+use futures::stream::{self, BoxStream, StreamExt as _};
 use http::{Request, Response};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::time::timeout;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
-use tonic::server::{Grpc, NamedService, UnaryService};
+use tonic::server::{Grpc, NamedService, ServerStreamingService, UnaryService};
 use tonic::transport::server::TcpIncoming;
 use tower::Service;
 
-/// Serves the floor on `listener` until `shutdown` resolves. Every call is answered with a message of
-/// `answer_bytes`. The transport is set as the server sets its own.
+use crate::idle::WATCH_MATCH;
+use crate::server::HEARTBEAT;
+
+/// Serves the floor on `listener` until `shutdown` resolves. Every message is of `answer_bytes`: a call
+/// is answered with one; a stream begins with one, has one more whenever a call is made, and after each
+/// silence of [`HEARTBEAT`]. The transport is set as the server sets its own.
 pub(crate) async fn serve(
     listener: TcpListener,
     answer_bytes: usize,
@@ -31,17 +38,18 @@ pub(crate) async fn serve(
         .http2_max_header_list_size(16 * 1024)
         .http2_keepalive_interval(Some(Duration::from_secs(30)))
         .http2_keepalive_timeout(Some(Duration::from_secs(20)))
-        .add_service(Floor { answer })
+        .add_service(Floor { answer, calls: watch::Sender::new(0) })
         .serve_with_incoming_shutdown(incoming, shutdown)
         .await?;
     Ok(())
 }
 
-/// Answers every call alike. It goes by the name of the real service, so that both are sent the same
-/// bytes.
+/// It goes by the name of the real service, so that both are sent the same bytes.
 #[derive(Clone)]
 struct Floor {
     answer: Bytes,
+    /// How many calls were made.
+    calls: watch::Sender<u64>,
 }
 
 impl NamedService for Floor {
@@ -58,19 +66,44 @@ impl Service<Request<Body>> for Floor {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let answer = Answer(self.answer.clone());
-        Box::pin(async move { Ok(Grpc::new(RawCodec).unary(answer, request).await) })
+        let floor = self.clone();
+        Box::pin(async move {
+            let mut grpc = Grpc::new(RawCodec);
+            Ok(match request.uri().path() {
+                WATCH_MATCH => grpc.server_streaming(floor, request).await,
+                _ => grpc.unary(floor, request).await,
+            })
+        })
     }
 }
 
-struct Answer(Bytes);
-
-impl UnaryService<Bytes> for Answer {
+impl UnaryService<Bytes> for Floor {
     type Response = Bytes;
     type Future = Ready<Result<tonic::Response<Bytes>, Status>>;
 
     fn call(&mut self, _request: tonic::Request<Bytes>) -> Self::Future {
-        ready(Ok(tonic::Response::new(self.0.clone())))
+        self.calls.send_modify(|calls| *calls += 1);
+        ready(Ok(tonic::Response::new(self.answer.clone())))
+    }
+}
+
+impl ServerStreamingService<Bytes> for Floor {
+    type Response = Bytes;
+    type ResponseStream = BoxStream<'static, Result<Bytes, Status>>;
+    type Future = Ready<Result<tonic::Response<Self::ResponseStream>, Status>>;
+
+    fn call(&mut self, _request: tonic::Request<Bytes>) -> Self::Future {
+        let answer = self.answer.clone();
+        let first = stream::once(ready(Ok(answer.clone())));
+        let rest = stream::unfold(self.calls.subscribe(), move |mut calls| {
+            let answer = answer.clone();
+            async move {
+                // Either way there is something to send.
+                let _ = timeout(HEARTBEAT, calls.changed()).await;
+                Some((Ok(answer), calls))
+            }
+        });
+        ready(Ok(tonic::Response::new(first.chain(rest).boxed())))
     }
 }
 

@@ -8,20 +8,15 @@ use crate::client::{self, Lane};
 use crate::figure::Samples;
 use crate::lobby::{self, Lobby};
 use crate::server::{API_KEY, ServerProcess};
-use crate::workload::{MATCHES, ROUND_CALLS, Round, Script, Turn, Workload};
+use crate::workload::{Load, Round, Script, Turn, Workload};
 
-/// Calls under way at once.
-pub(crate) const IN_FLIGHT: usize = 64;
-
-/// Connections that share them.
-pub(crate) const CONNECTIONS: usize = 4;
-
-const SEAL_MOVE: &str = "/whattheshell.v1.MatchService/SealMove";
+pub(crate) const SEAL_MOVE: &str = "/whattheshell.v1.MatchService/SealMove";
 
 /// One side: a way to call a server, the matches played that way and what was measured.
 pub(crate) struct Side<'a> {
     server: &'a ServerProcess,
     games: &'a [Vec<Turn>],
+    load: Load,
     lanes: Vec<Lane>,
     workload: Workload,
     caller: Caller,
@@ -44,13 +39,18 @@ pub(crate) enum Caller {
 
 impl<'a> Side<'a> {
     /// The floor, sent what a back end would send.
-    pub(crate) async fn floor(server: &'a ServerProcess, games: &'a [Vec<Turn>]) -> anyhow::Result<Self> {
+    pub(crate) async fn floor(
+        server: &'a ServerProcess,
+        games: &'a [Vec<Turn>],
+        load: Load,
+    ) -> anyhow::Result<Self> {
         let head = client::head(SEAL_MOVE, (API_KEY_HEADER, API_KEY))?;
         Ok(Self {
             server,
             games,
-            lanes: client::lanes(&server.address, CONNECTIONS, IN_FLIGHT).await?,
-            workload: Workload::new(PerSeat { black: head.clone(), white: head }),
+            load,
+            lanes: client::lanes(&server.address, load.connections, load.in_flight).await?,
+            workload: Workload::new(load, PerSeat { black: head.clone(), white: head }),
             caller: Caller::BackEnd,
             lobby: None,
             made: 0,
@@ -62,22 +62,23 @@ impl<'a> Side<'a> {
     pub(crate) async fn service(
         server: &'a ServerProcess,
         games: &'a [Vec<Turn>],
+        load: Load,
         caller: Caller,
     ) -> anyhow::Result<Self> {
-        let mut side = Self::floor(server, games).await?;
+        let mut side = Self::floor(server, games, load).await?;
         let lobby = Lobby::open(&server.address).await?;
         if let Caller::Players = caller {
             let players = caller.players(0);
             let (black, white) = (lobby.token(&players.black).await?, lobby.token(&players.white).await?);
             let head = |token| client::head(SEAL_MOVE, (AUTHORIZATION, &format!("Bearer {token}")));
-            side.workload = Workload::new(PerSeat { black: head(black)?, white: head(white)? });
+            side.workload = Workload::new(load, PerSeat { black: head(black)?, white: head(white)? });
         }
         Ok(Self { caller, lobby: Some(lobby), ..side })
     }
 
     /// Makes what a round may need, plays it and notes what it took.
     pub(crate) async fn round(&mut self) -> anyhow::Result<Round> {
-        while self.workload.waiting_calls() < ROUND_CALLS {
+        while !self.workload.is_ready() {
             self.make_matches().await?;
         }
         let before_us = self.server.cpu_us()?;
@@ -88,16 +89,16 @@ impl<'a> Side<'a> {
 
     /// Makes as many matches as are played at once, of the games in their order.
     async fn make_matches(&mut self) -> anyhow::Result<()> {
-        let pairs: Vec<_> = (0..MATCHES).map(|number| self.caller.players(number)).collect();
+        let pairs: Vec<_> = (0..self.load.matches).map(|number| self.caller.players(number)).collect();
         let names = match &self.lobby {
             Some(lobby) => lobby.matches(&pairs).await?,
             None => pairs.iter().map(|_| format!("matches/{}", lobby::request_id())).collect(),
         };
         for ((name, players), game) in names.iter().zip(&pairs).zip(self.games.iter().cycle().skip(self.made))
         {
-            self.workload.add(Script::new(game, name, &self.caller.named(players))?);
+            self.workload.add(Script::new(game, name, &self.caller.named(players), self.load.signed)?);
         }
-        self.made = (self.made + MATCHES) % self.games.len();
+        self.made = (self.made + self.load.matches) % self.games.len();
         Ok(())
     }
 }

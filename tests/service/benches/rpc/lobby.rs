@@ -75,6 +75,22 @@ impl Lobby {
     }
 }
 
+impl Lobby {
+    /// All of a match, as the server tells it.
+    pub(crate) async fn transcript(&self, name: &str) -> anyhow::Result<v1::Transcript> {
+        let request = v1::GetTranscriptRequest { name: name.to_owned(), ..Default::default() };
+        let told = MatchServiceClient::new(self.channel.clone()).get_transcript(keyed(request)).await?;
+        told.into_inner().transcript.context("a match without a transcript")
+    }
+
+    /// What the server says of itself, its keys above all.
+    pub(crate) async fn server_info(&self) -> anyhow::Result<v1::GetServerInfoResponse> {
+        let request = keyed(v1::GetServerInfoRequest::default());
+        let told = PlayerServiceClient::new(self.channel.clone()).get_server_info(request).await?;
+        Ok(told.into_inner())
+    }
+}
+
 /// A name for a request, of the form that clients are told to use.
 pub(crate) fn request_id() -> String {
     Uuid::from_bytes(rand::random()).to_string()

@@ -5,13 +5,15 @@
 use std::future::poll_fn;
 
 use anyhow::{Context as _, bail, ensure};
-use bytes::{BufMut as _, Bytes, BytesMut};
+use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
+use h2::RecvStream;
 use h2::client::SendRequest;
 use http::{HeaderMap, HeaderName, Method, Request, StatusCode};
 use prost::Message;
 use tokio::net::TcpStream;
 
 /// One call at a time on a connection that other lanes share.
+#[derive(Clone)]
 pub(crate) struct Lane {
     requests: SendRequest<Bytes>,
 }
@@ -20,14 +22,9 @@ pub(crate) struct Lane {
 pub(crate) async fn lanes(address: &str, connections: usize, lanes: usize) -> anyhow::Result<Vec<Lane>> {
     let mut opened = Vec::with_capacity(connections);
     for _ in 0..connections {
-        let socket = TcpStream::connect(address).await?;
-        socket.set_nodelay(true)?;
-        let (requests, connection) = h2::client::handshake(socket).await?;
-        // A connection that fails fails the calls on it, which say so.
-        tokio::spawn(connection);
-        opened.push(requests);
+        opened.push(Lane::connect(address).await?);
     }
-    Ok(opened.iter().cycle().take(lanes).map(|requests| Lane { requests: requests.clone() }).collect())
+    Ok(opened.iter().cycle().take(lanes).cloned().collect())
 }
 
 /// The head of a unary call to `path` with a credential. The same head again is a few bytes on the
@@ -55,6 +52,16 @@ pub(crate) fn frame(message: &impl Message) -> anyhow::Result<Bytes> {
 const FRAME_HEAD_BYTES: usize = 5;
 
 impl Lane {
+    /// A lane of a connection of its own.
+    pub(crate) async fn connect(address: &str) -> anyhow::Result<Self> {
+        let socket = TcpStream::connect(address).await?;
+        socket.set_nodelay(true)?;
+        let (requests, connection) = h2::client::handshake(socket).await?;
+        // A connection that fails fails the calls on it, which say so.
+        tokio::spawn(connection);
+        Ok(Self { requests })
+    }
+
     /// Makes one call and returns the bytes of the answer's message.
     ///
     /// # Errors
@@ -74,6 +81,63 @@ impl Lane {
         let trailers = body.trailers().await?;
         check_status(trailers.as_ref().unwrap_or(&parts.headers))?;
         received.checked_sub(FRAME_HEAD_BYTES).context("answered without a message")
+    }
+
+    /// Opens a stream of answers.
+    ///
+    /// # Errors
+    /// It is refused before its first message.
+    pub(crate) async fn open(&mut self, head: &Request<()>, frame: Bytes) -> anyhow::Result<Messages> {
+        poll_fn(|cx| self.requests.poll_ready(cx)).await?;
+        let (answer, mut body) = self.requests.send_request(head.clone(), false)?;
+        body.send_data(frame, true)?;
+        let (parts, body) = answer.await?.into_parts();
+        ensure!(parts.status == StatusCode::OK, "answered with HTTP status {}", parts.status);
+        if parts.headers.contains_key("grpc-status") {
+            check_status(&parts.headers)?;
+        }
+        Ok(Messages { body, received: BytesMut::new() })
+    }
+}
+
+/// The messages of a stream, as they come.
+pub(crate) struct Messages {
+    body: RecvStream,
+    received: BytesMut,
+}
+
+impl Messages {
+    /// Waits for a message and returns its bytes.
+    ///
+    /// # Errors
+    /// The stream ends.
+    pub(crate) async fn next(&mut self) -> anyhow::Result<usize> {
+        loop {
+            if let Some(length) = self.take() {
+                return Ok(length);
+            }
+            let Some(data) = self.body.data().await else {
+                check_status(&self.body.trailers().await?.unwrap_or_default())?;
+                bail!("a stream ended");
+            };
+            let data = data?;
+            self.body.flow_control().release_capacity(data.len())?;
+            self.received.extend_from_slice(&data);
+        }
+    }
+
+    /// Takes a message off, if one is there as a whole.
+    fn take(&mut self) -> Option<usize> {
+        let length = self.received.get(1..FRAME_HEAD_BYTES)?.get_u32() as usize;
+        if self.received.len() < FRAME_HEAD_BYTES + length {
+            return None;
+        }
+        self.received.advance(FRAME_HEAD_BYTES + length);
+        if self.received.is_empty() {
+            // Thousands of streams wait in this process.
+            self.received = BytesMut::new();
+        }
+        Some(length)
     }
 }
 

@@ -15,14 +15,34 @@ use wire::v1::{self, seal_move_request::Move};
 use crate::client::{self, Lane};
 use crate::lobby::request_id;
 
-/// Matches under way at once.
-pub(crate) const MATCHES: usize = 128;
+/// How hard a server is worked.
+#[derive(Clone, Copy)]
+pub(crate) struct Load {
+    /// Calls under way at once.
+    pub(crate) in_flight: usize,
+    /// Connections that share them.
+    pub(crate) connections: usize,
+    /// Matches under way at once: enough that there is always a seat whose turn it is.
+    pub(crate) matches: usize,
+    /// The calls of a round: long enough that the last ones, with fewer in flight, do not count.
+    pub(crate) round_calls: usize,
+    /// A round ends early after this: the whole is to be bounded on a slow machine, too.
+    pub(crate) round_time: Duration,
+    /// Whether receipts are signed.
+    pub(crate) signed: bool,
+}
 
-/// The calls of a round: long enough that the last ones, with fewer in flight, do not count.
-pub(crate) const ROUND_CALLS: usize = 20_000;
-
-/// A round ends early after this: the whole is to be bounded on a slow machine, too.
-const ROUND_TIME_MAX: Duration = Duration::from_millis(1_500);
+impl Load {
+    /// What rates are measured at.
+    pub(crate) const USUAL: Self = Self {
+        in_flight: 64,
+        connections: 4,
+        matches: 128,
+        round_calls: 20_000,
+        round_time: Duration::from_millis(1_000),
+        signed: false,
+    };
+}
 
 /// A turn of a game: what each seat chooses.
 pub(crate) type Turn = PerSeat<rules::Cell>;
@@ -40,7 +60,12 @@ pub(crate) struct Script(Vec<PerSeat<Bytes>>);
 impl Script {
     /// A game as the match `name` plays it. `players` are whom the calls act for; empty where the
     /// caller himself plays.
-    pub(crate) fn new(game: &[Turn], name: &str, players: &PerSeat<String>) -> anyhow::Result<Self> {
+    pub(crate) fn new(
+        game: &[Turn],
+        name: &str,
+        players: &PerSeat<String>,
+        signed: bool,
+    ) -> anyhow::Result<Self> {
         let seal = |turn, cell: rules::Cell, player: &str| {
             client::frame(&v1::SealMoveRequest {
                 name: name.to_owned(),
@@ -51,6 +76,7 @@ impl Script {
                     cell: u32::from(cell.number()),
                     salt: rand::random::<[u8; 32]>().to_vec(),
                 })),
+                sign_receipt: signed,
                 ..Default::default()
             })
         };
@@ -65,6 +91,11 @@ impl Script {
 
     pub(crate) fn calls(&self) -> usize {
         2 * self.0.len()
+    }
+
+    /// The seals, turn by turn.
+    pub(crate) fn into_turns(self) -> Vec<PerSeat<Bytes>> {
+        self.0
     }
 }
 
@@ -84,6 +115,7 @@ struct Seal {
 
 /// Matches under way and those that follow when they are over.
 pub(crate) struct Workload {
+    load: Load,
     /// How each seat calls.
     heads: PerSeat<Request<()>>,
     playing: Vec<Playing>,
@@ -95,19 +127,19 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
-    pub(crate) fn new(heads: PerSeat<Request<()>>) -> Self {
-        let (playing, open) = (Vec::with_capacity(MATCHES), VecDeque::with_capacity(2 * MATCHES));
-        Self { heads, playing, waiting: VecDeque::new(), waiting_calls: 0, open }
+    pub(crate) fn new(load: Load, heads: PerSeat<Request<()>>) -> Self {
+        let (playing, open) = (Vec::with_capacity(load.matches), VecDeque::with_capacity(2 * load.matches));
+        Self { load, heads, playing, waiting: VecDeque::new(), waiting_calls: 0, open }
     }
 
-    /// Calls of the matches that wait. [`ROUND_CALLS`] of them are enough for a round.
-    pub(crate) fn waiting_calls(&self) -> usize {
-        self.waiting_calls
+    /// Whether the matches that wait are enough for a round.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.waiting_calls >= self.load.round_calls
     }
 
     /// Adds a match that waits until another is over.
     pub(crate) fn add(&mut self, script: Script) {
-        if self.playing.len() < MATCHES {
+        if self.playing.len() < self.load.matches {
             self.playing.push(Playing { turns: script.0.into_iter(), unsealed: 0 });
             self.open_turn(self.playing.len() - 1);
         } else {
@@ -144,11 +176,12 @@ impl Workload {
     /// # Errors
     /// A call fails.
     pub(crate) async fn play(&mut self, lanes: &mut [Lane]) -> anyhow::Result<Round> {
+        let load = self.load;
         let workload = RefCell::new(self);
         let (calls, answer_bytes) = (Cell::new(0), Cell::new(0));
         let started = Instant::now();
         let seal_on = async |lane: &mut Lane| {
-            while calls.get() < ROUND_CALLS && started.elapsed() < ROUND_TIME_MAX {
+            while calls.get() < load.round_calls && started.elapsed() < load.round_time {
                 let Some(seal) = workload.borrow_mut().open.pop_front() else { break };
                 calls.set(calls.get() + 1);
                 answer_bytes.set(lane.call(&seal.head, seal.frame).await?);

@@ -40,7 +40,8 @@ pub(crate) struct Figure {
 }
 
 impl Figure {
-    fn new(unit: &'static str, values: &[f64], floors: &[f64], conditions: String) -> Self {
+    /// The figure of rounds in which `values` and `floors` were measured in turns.
+    pub(crate) fn new(unit: &'static str, values: &[f64], floors: &[f64], conditions: String) -> Self {
         let ratios = values.iter().zip(floors).map(|(value, floor)| value / floor).collect();
         Self {
             unit,

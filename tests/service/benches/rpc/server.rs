@@ -1,0 +1,175 @@
+//! The measured servers, each in a process of its own: this program started again.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use middleware::{ApiKeys, TokenIssuer};
+use referee::Stamp;
+use service::{NodeConfig, Server};
+use store::keys::Keys;
+use store::{Clock, Store, SystemClock};
+use store_embedded::{Durability, EmbeddedStore, VolatileStore};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpListener;
+use tokio::process::{Child, Command};
+use tracing_subscriber::EnvFilter;
+
+use crate::floor;
+
+/// The argument that makes this program a server.
+pub(crate) const SERVE: &str = "--serve";
+
+/// The key of the back end that the bench calls as. The server is gone when the bench ends.
+pub(crate) const API_KEY: &str = "5d0c7f0f0b5e4e0f8a4b2f6d9c3a1e77";
+
+/// Unit of the times in `/proc/PID/stat`, µs: Linux shows programs 100 ticks a second whatever its own.
+const TICK_US: f64 = 10_000.0;
+
+/// Silence after which a stream has a heartbeat: short, so that a bench of idle streams need not wait
+/// long until each has had one.
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// Which server a process is.
+#[derive(Clone, Copy)]
+pub(crate) enum Role {
+    /// The whole service on the volatile store, as `wts serve` puts it together.
+    Volatile,
+    /// The whole service on a store in a directory.
+    Embedded(Durability),
+    /// The floor.
+    Floor {
+        /// Bytes of each answer's message.
+        answer_bytes: usize,
+    },
+}
+
+impl Role {
+    /// The words that tell a process its role.
+    fn arguments(self, directory: Option<&TempDir>) -> Vec<OsString> {
+        let (word, detail) = match self {
+            Self::Volatile => ("volatile", None),
+            Self::Embedded(Durability::Power) => ("power", directory.map(|at| at.path().into())),
+            Self::Embedded(Durability::Process) => ("process", directory.map(|at| at.path().into())),
+            Self::Floor { answer_bytes } => ("floor", Some(answer_bytes.to_string().into())),
+        };
+        [Some(word.into()), detail].into_iter().flatten().collect()
+    }
+}
+
+/// A server under way. It ends when this is dropped, or when this process does.
+pub(crate) struct ServerProcess {
+    child: Child,
+    pid: u32,
+    pub(crate) address: String,
+    /// What it stores; the last to go.
+    _directory: Option<TempDir>,
+}
+
+impl ServerProcess {
+    pub(crate) async fn start(role: Role) -> anyhow::Result<Self> {
+        let directory = match role {
+            // On the disk that the program was built on: what `/tmp` is differs.
+            Role::Embedded(_) => Some(TempDir::new_in(env!("CARGO_TARGET_TMPDIR"))?),
+            Role::Volatile | Role::Floor { .. } => None,
+        };
+        let mut command = Command::new(env::current_exe()?);
+        command.arg(SERVE).args(role.arguments(directory.as_ref()));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn()?;
+        let pid = child.id().context("a server ended at once")?;
+        let stdout = child.stdout.take().context("a server has no stdout")?;
+        let mut address = String::new();
+        BufReader::new(stdout).read_line(&mut address).await?;
+        Ok(Self { child, pid, address: address.trim_end().to_owned(), _directory: directory })
+    }
+
+    /// Ends the process, and then removes what it has stored.
+    pub(crate) async fn stop(mut self) -> anyhow::Result<()> {
+        Ok(self.child.kill().await?)
+    }
+
+    /// Memory of the process that is in RAM, bytes.
+    pub(crate) fn resident_bytes(&self) -> anyhow::Result<f64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid))?;
+        let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.strip_suffix("kB"));
+        Ok(kib.context("/proc/PID/status has no VmRSS")?.trim().parse::<f64>()? * 1_024.0)
+    }
+
+    /// CPU time that the process has taken so far, in user and kernel, µs.
+    pub(crate) fn cpu_us(&self) -> anyhow::Result<f64> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
+        // The program's name, in parentheses, may hold anything; utime and stime are the 12th and 13th
+        // field after it.
+        let (_, fields) = stat.rsplit_once(')').context("/proc/PID/stat has no name")?;
+        let ticks = fields.split_ascii_whitespace().skip(11).take(2).map(str::parse::<f64>);
+        Ok(ticks.sum::<Result<f64, _>>()? * TICK_US)
+    }
+}
+
+/// Serves in this process until stdin ends, in the role that the arguments say.
+///
+/// The runtime is that of `wts serve`.
+pub(crate) fn run(role: &str, detail: Option<OsString>) -> anyhow::Result<()> {
+    // As of `wts serve`: a subscriber has its price even where nothing is logged.
+    tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::try_new("info")?)
+        .with_writer(std::io::stderr)
+        .init();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let mut out = tokio::io::stdout();
+        out.write_all(format!("{}\n", listener.local_addr()?).as_bytes()).await?;
+        out.flush().await?;
+        if role == "floor" {
+            let answer_bytes = detail.as_ref().and_then(|bytes| bytes.to_str()).context("no size")?;
+            return floor::serve(listener, answer_bytes.parse()?, stdin_ends()).await;
+        }
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+        let keys = Keys::generate(Stamp::from_ms(clock.now_ms()));
+        let store = store(role, detail, &clock, &keys)?;
+        Ok(service(store, clock, &keys).serve(listener, stdin_ends()).await?)
+    })
+}
+
+fn store(
+    role: &str,
+    directory: Option<OsString>,
+    clock: &Arc<dyn Clock>,
+    keys: &Keys,
+) -> anyhow::Result<Arc<dyn Store>> {
+    let durability = match role {
+        "volatile" => return Ok(Arc::new(VolatileStore::new(Arc::clone(clock)))),
+        "power" => Durability::Power,
+        "process" => Durability::Process,
+        other => anyhow::bail!("no server is called {other}"),
+    };
+    let directory = PathBuf::from(directory.context("no directory")?);
+    Ok(Arc::new(EmbeddedStore::open_with(&directory, Arc::clone(clock), keys.keyring(), durability)?))
+}
+
+fn service(store: Arc<dyn Store>, clock: Arc<dyn Clock>, keys: &Keys) -> Server {
+    Server {
+        store,
+        clock,
+        config: NodeConfig { heartbeat: HEARTBEAT, ..NodeConfig::default() },
+        issuer: TokenIssuer::new(keys.token_seed(), "whattheshell", "whattheshell"),
+        signer: keys.signer(),
+        api_keys: ApiKeys::new().backend("bench", ApiKeys::digest(API_KEY.as_bytes())),
+        request_secret: *keys.request_secret(),
+        reflection: true,
+    }
+}
+
+/// Whoever started this process has ended, or wants it to end.
+async fn stdin_ends() {
+    let _ = tokio::io::stdin().read_to_end(&mut Vec::new()).await;
+}
