@@ -6,13 +6,12 @@ use anyhow::Context as _;
 use crossterm::event::{Event as TerminalEvent, EventStream};
 use futures::StreamExt as _;
 use rules::{Cell, Seat};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Interval, interval};
 use whattheshell::{Client, Error, MatchHandle, MatchStream, Player, Transcript, prost_types};
 
 use crate::screen::{Answer, Event, Intent, Palette, Screen, Viewer};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, Told};
 use crate::{seating, words};
 
 /// How often clocks are drawn anew: they show tenths of a second at the end.
@@ -80,8 +79,7 @@ impl Live {
     }
 
     async fn run(mut self) -> anyhow::Result<Left> {
-        let mut stop = signal(SignalKind::terminate())?;
-        let mut hang_up = signal(SignalKind::hangup())?;
+        let mut told = Told::listen()?;
         let mut terminal =
             Terminal::take().context("the terminal cannot be drawn on; --plain does without")?;
         let mut keys = EventStream::new();
@@ -97,8 +95,7 @@ impl Live {
                     // A new size is drawn for like everything else.
                     _ => None,
                 },
-                _ = stop.recv() => return Ok(self.left()),
-                _ = hang_up.recv() => return Ok(self.left()),
+                () = told.wait() => return Ok(self.left()),
             };
             match event.and_then(|event| self.screen.update(event)) {
                 Some(Intent::Leave) => return Ok(self.left()),
@@ -171,9 +168,9 @@ impl Live {
 async fn seal(game: &MatchHandle, turn: u32, cell: Cell) -> Answer {
     match game.seal(turn, cell).await {
         Ok(_) => Answer::Sealed { turn, cell },
-        Err(error) if error.is_uncertain() => {
-            Answer::Failed(format!("{error}; it may have gone in: seal {cell} again to make sure"))
-        }
+        Err(error) if error.is_uncertain() => Answer::Failed(format!(
+            "the server gave no answer; the move may be in: seal {cell} again to make sure"
+        )),
         Err(error) => failed(&error),
     }
 }

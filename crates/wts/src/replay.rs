@@ -5,14 +5,15 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
-use crossterm::event::{Event as TerminalEvent, read};
+use crossterm::event::{Event as TerminalEvent, EventStream};
+use futures::StreamExt as _;
 use rules::PerSeat;
 use serde_json::json;
 use whattheshell::{Client, Collection, Transcript, Update, VerifiedMatch, v1};
 
 use crate::lines::Lines;
 use crate::screen::{Event, Intent, Palette, Screen, Viewer};
-use crate::terminal::{self, Terminal};
+use crate::terminal::{self, Terminal, Told};
 use crate::{seating, verify, words};
 
 /// Options of `wts replay`.
@@ -116,14 +117,24 @@ fn screen(message: &v1::Transcript, verified: VerifiedMatch, palette: Palette) -
 
 fn on_screen(message: &v1::Transcript, verified: VerifiedMatch) -> anyhow::Result<()> {
     let mut screen = screen(message, verified, Palette::of_environment());
-    let mut terminal = Terminal::take().context("the terminal cannot be drawn on; --plain does without")?;
-    loop {
-        // Nothing of a replay depends on the time.
-        terminal.draw(|frame| screen.draw(frame, 0))?;
-        if let TerminalEvent::Key(key) = read()?
-            && let Some(Intent::Leave) = screen.update(Event::Key(key))
-        {
-            return Ok(());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut told = Told::listen()?;
+        let mut terminal =
+            Terminal::take().context("the terminal cannot be drawn on; --plain does without")?;
+        let mut keys = EventStream::new();
+        loop {
+            // Nothing of a replay depends on the time.
+            terminal.draw(|frame| screen.draw(frame, 0))?;
+            let event = tokio::select! {
+                event = keys.next() => event.context("the terminal is gone")??,
+                () = told.wait() => return Ok(()),
+            };
+            if let TerminalEvent::Key(key) = event
+                && let Some(Intent::Leave) = screen.update(Event::Key(key))
+            {
+                return Ok(());
+            }
         }
-    }
+    })
 }

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _};
 
 use ratatui::DefaultTerminal;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Whether a person sits at a terminal that a screen can be drawn on.
 pub(crate) fn is_there() -> bool {
@@ -35,5 +36,30 @@ impl Drop for Terminal {
     fn drop(&mut self) {
         // There is nobody to tell, and nothing better to try.
         let _ = ratatui::try_restore();
+    }
+}
+
+/// The signals that tell a screen to go: their default would leave the terminal as the screen needs it.
+pub(crate) struct Told([Signal; 3]);
+
+impl Told {
+    /// Listens from now on, within a runtime.
+    ///
+    /// # Errors
+    /// The system does not let it.
+    pub(crate) fn listen() -> io::Result<Self> {
+        let [terminate, interrupt, hang_up] =
+            [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
+        Ok(Self([terminate?, interrupt?, hang_up?]))
+    }
+
+    /// Waits for one of them.
+    pub(crate) async fn wait(&mut self) {
+        let [terminate, interrupt, hang_up] = &mut self.0;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hang_up.recv() => {}
+        }
     }
 }

@@ -259,12 +259,14 @@ impl Screen {
                 self.input.clear();
                 self.cursor = None;
             }
+            Answer::Checked(said) => self.checked = Some(said),
+            // The verdict stays: what it overtook is of no use any more.
+            Answer::Done(_) | Answer::Failed(_) if self.finish.is_some() => {}
             Answer::Done(said) => self.say(said),
             Answer::Failed(why) => {
                 self.is_sealing = false;
                 self.warn(&why);
             }
-            Answer::Checked(said) => self.checked = Some(said),
         }
     }
 

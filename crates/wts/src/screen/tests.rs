@@ -300,6 +300,8 @@ fn the_end_says_who_won_and_whether_it_is_verified() {
     play.finish(MatchResult::BlackWins, EndReason::Resignation);
     play.shows(&["you win; black wins: white resigned", "the transcript is being verified", "finished"]);
     play.hides(&["r: resign", "5:00"]);
+    play.0.update(Event::Answer(Answer::Done("an answer that comes late")));
+    play.shows(&["you win; black wins: white resigned"]);
     play.0.update(Event::Answer(Answer::Checked("the transcript is verified, 1 turns".to_owned())));
     play.shows(&["the transcript is verified, 1 turns"]);
     let mut loser = Play::new(Viewer::Player(Seat::White));
