@@ -189,6 +189,24 @@ async fn an_error_that_repeating_does_not_mend_ends_the_stream() {
 }
 
 #[tokio::test]
+async fn a_stream_tells_whether_it_is_connected() {
+    let expired = || Step::Fail(ApiError::new(ErrorReason::TokenExpired).into());
+    let (_fake, game) = black(at_the_start(Box::new(move |_, _, _| {
+        let mut steps = rest(&History::played(), 0);
+        steps.truncate(2);
+        steps.push(expired());
+        steps
+    })))
+    .await;
+    let mut updates = game.watch();
+    assert!(!updates.is_connected(), "nothing has come yet");
+    updates.next().await.unwrap().unwrap();
+    assert!(updates.is_connected());
+    told(&mut updates).await.1.unwrap();
+    assert!(!updates.is_connected(), "it broke");
+}
+
+#[tokio::test]
 async fn a_stream_that_never_opens_ends_with_why() {
     let (fake, game) =
         black(at_the_start(Box::new(|_, _, _| vec![Step::Fail(Status::unavailable("down"))]))).await;
