@@ -1,6 +1,7 @@
-//! A connection that breaks after the request has arrived.
+//! A connection that breaks after the request has arrived, or goes dead without a word.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -8,12 +9,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// A proxy in front of a node that can keep its answers back and cut its connections.
+/// A proxy in front of a node that can keep its answers back, cut its connections, and let them go dead.
 #[derive(Debug)]
 pub struct Cut {
     /// Where it listens.
     pub address: SocketAddr,
-    line: watch::Sender<Line>,
+    line: Arc<watch::Sender<Line>>,
     _accepting: JoinSet<()>,
 }
 
@@ -22,6 +23,10 @@ pub struct Cut {
 struct Line {
     cuts: usize,
     withholds: bool,
+    /// Connections that came before so many others are dead.
+    dead_before: usize,
+    /// Connections that have come.
+    connections: usize,
 }
 
 impl Cut {
@@ -29,9 +34,9 @@ impl Cut {
     pub async fn in_front_of(node: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let address = listener.local_addr().expect("a listener has an address");
-        let line = watch::Sender::new(Line::default());
+        let line = Arc::new(watch::Sender::new(Line::default()));
         let mut accepting = JoinSet::new();
-        accepting.spawn(accept(listener, node, line.subscribe()));
+        accepting.spawn(accept(listener, node, Arc::clone(&line)));
         Self { address, line, _accepting: accepting }
     }
 
@@ -42,29 +47,44 @@ impl Cut {
 
     /// Breaks every connection there is; new ones pass everything again.
     pub fn cut(&self) {
-        self.line.send_modify(|line| *line = Line { cuts: line.cuts + 1, withholds: false });
+        self.line.send_modify(|line| *line = Line { cuts: line.cuts + 1, withholds: false, ..*line });
+    }
+
+    /// Swallows from now on whatever comes on the connections that there are, both ways, and closes none
+    /// of them: a network that is gone. New ones pass everything.
+    pub fn swallow(&self) {
+        self.line.send_modify(|line| line.dead_before = line.connections);
+    }
+
+    /// How many connections there have been.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.line.borrow().connections
     }
 }
 
-async fn accept(listener: TcpListener, node: SocketAddr, line: watch::Receiver<Line>) {
+async fn accept(listener: TcpListener, node: SocketAddr, line: Arc<watch::Sender<Line>>) {
     // The connections end with this task, because the set is its own.
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
         let Ok(server) = TcpStream::connect(node).await else { return };
-        connections.spawn(connection(client, server, line.clone()));
+        let number = line.borrow().connections;
+        line.send_modify(|line| line.connections += 1);
+        connections.spawn(connection(client, server, number, line.subscribe()));
     }
 }
 
 /// Passes bytes both ways until one side is gone or the line is cut.
-async fn connection(client: TcpStream, server: TcpStream, mut line: watch::Receiver<Line>) {
+async fn connection(client: TcpStream, server: TcpStream, number: usize, mut line: watch::Receiver<Line>) {
     let cuts = line.borrow().cuts;
     let watched = line.clone();
+    let lives = || number >= watched.borrow().dead_before;
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     tokio::select! {
         _ = line.wait_for(|line| line.cuts > cuts) => {}
-        () = pass(from_client, to_server, || true) => {}
-        () = pass(from_server, to_client, || !watched.borrow().withholds) => {}
+        () = pass(from_client, to_server, lives) => {}
+        () = pass(from_server, to_client, || lives() && !watched.borrow().withholds) => {}
     }
 }
 

@@ -5,6 +5,7 @@
 mod service {
     mod every_rpc;
     mod marked;
+    mod rust_client;
     mod scripted_match;
 
     mod browsers;
@@ -40,6 +41,7 @@ mod service {
     mod whole_match;
 
     mod cancelled;
+    mod dead_network;
     mod deadlines;
     mod hostile;
     mod hostile_fields;
@@ -48,6 +50,9 @@ mod service {
     mod newer_clients;
     mod newer_servers;
     mod panics;
+    mod pings;
     mod slow_reader;
+    mod stream_limit;
     mod told;
+    mod two_devices;
 }
