@@ -3,6 +3,7 @@
 mod configuration;
 mod demo;
 mod play;
+mod terminated;
 mod vectors;
 mod verify;
 mod watching;
