@@ -30,6 +30,8 @@ const BENCHES: &[Bench] = &[
     Bench { name: "seal_embedded_fsync_8", package: "service-tests", target: "rpc" },
     Bench { name: "seal_embedded_fsync_64", package: "service-tests", target: "rpc" },
     Bench { name: "seal_embedded_fsync_256", package: "service-tests", target: "rpc" },
+    Bench { name: "commit_embedded", package: "store-embedded", target: "commit" },
+    Bench { name: "commit_embedded_no_fsync", package: "store-embedded", target: "commit" },
     Bench { name: "receipt_signed", package: "service-tests", target: "rpc" },
     Bench { name: "receipt_signed_cpu", package: "service-tests", target: "rpc" },
     Bench { name: "transcript_verify", package: "service-tests", target: "rpc" },
