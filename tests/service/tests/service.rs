@@ -15,6 +15,7 @@ mod service {
     mod expiry;
     mod indistinguishable;
     mod invites;
+    mod kept_invites;
     mod known_rules;
     mod late_seals;
     mod lists;
