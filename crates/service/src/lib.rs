@@ -19,6 +19,7 @@ mod follow_up;
 mod history;
 mod idempotency;
 mod invites;
+mod listener;
 mod match_service;
 mod matchmaking_service;
 mod node;

@@ -11,6 +11,14 @@ use tokio::sync::watch;
 use crate::history::Histories;
 use crate::idempotency::RequestKeys;
 
+/// Connections open at once: far more than the back ends and players of one node have, and little memory
+/// when they are idle.
+const CONNECTIONS_MAX: usize = 10_000;
+
+/// How long the first bytes of a connection may take: every client sends them at once, so this is the
+/// slowest network and a packet lost more than once.
+const FIRST_BYTES_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// How a node behaves where the settings of a match do not say. Every value has a default.
 #[derive(Clone, Debug)]
 pub struct NodeConfig {
@@ -19,11 +27,21 @@ pub struct NodeConfig {
     pub heartbeat: Duration,
     /// Whether everyone may mint tokens.
     pub dev: bool,
+    /// Connections open at once; others wait until one ends. A descriptor each, so it is to be well below
+    /// what the process may open: the store needs some too.
+    pub connections_max: usize,
+    /// How long a connection may be open without having sent its first bytes. Then it is closed.
+    pub first_bytes_timeout: Duration,
 }
 
 impl Default for NodeConfig {
     fn default() -> Self {
-        Self { heartbeat: Duration::from_secs(10), dev: false }
+        Self {
+            heartbeat: Duration::from_secs(10),
+            dev: false,
+            connections_max: CONNECTIONS_MAX,
+            first_bytes_timeout: FIRST_BYTES_TIMEOUT,
+        }
     }
 }
 

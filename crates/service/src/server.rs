@@ -1,11 +1,13 @@
 //! The server: the RPC services behind their layers, from a listener to the end of its grace.
 
 use std::any::Any;
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::Stream;
 use http::Response;
 use middleware::{
     ApiKeys, Auth, AuthLayer, BrowserLayer, DeadlineLayer, ReasonLayer, TokenIssuer, TraceLayer,
@@ -18,7 +20,6 @@ use tokio::sync::watch;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::service::Routes;
-use tonic::transport::server::TcpIncoming;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::{CatchPanicLayer, ResponseForPanic};
 use tracing::warn;
@@ -31,6 +32,7 @@ use crate::clockwork;
 use crate::convert::errors;
 use crate::feed_service::Feed;
 use crate::idempotency::RequestKeys;
+use crate::listener::{self, Connection};
 use crate::match_service::Matches;
 use crate::matchmaking_service::Matchmaking;
 use crate::node::{Node, NodeConfig};
@@ -107,7 +109,8 @@ impl Server {
         let reflection = self.reflection;
         let node = Arc::new(self.into_node(draining));
         let (health, routes) = routes(&node, reflection).await?;
-        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+        let NodeConfig { connections_max, first_bytes_timeout, .. } = node.config;
+        let incoming = listener::connections(listener, connections_max, first_bytes_timeout);
         let mut stopping = drain.subscribe();
         let stop = async move {
             // An error says that the sender is gone, and then the server is to stop as well.
@@ -159,7 +162,7 @@ impl Server {
 async fn transport(
     auth: Auth,
     routes: Routes,
-    incoming: TcpIncoming,
+    incoming: impl Stream<Item = Result<Connection, Infallible>>,
     stop: impl Future<Output = ()>,
 ) -> Result<(), tonic::transport::Error> {
     let layers = ServiceBuilder::new()

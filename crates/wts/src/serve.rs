@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use clap::builder::RangedU64ValueParser;
 use clap::{ArgMatches, Args};
 use middleware::{ApiKeys, TokenIssuer};
 use referee::Stamp;
@@ -17,6 +18,7 @@ use store::{Clock, Store, SystemClock};
 use store_embedded::{EmbeddedStore, VolatileStore};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
 use crate::{backup_socket, configuration};
@@ -26,6 +28,10 @@ const TOKEN_ISSUER: &str = "whattheshell";
 
 /// Heartbeats more often than this cost more than they tell; rarer than a minute, phones give up.
 const HEARTBEAT_S: std::ops::RangeInclusive<u64> = 1..=60;
+
+/// Descriptors that connections leave to the store, the logs and the runtime. Without one, the store could
+/// not open a file and would end the process.
+const DESCRIPTORS_RESERVED: u64 = 256;
 
 /// Options of `wts serve`.
 #[derive(Args)]
@@ -55,6 +61,16 @@ pub(crate) struct Arguments {
     /// Seconds of silence after which a stream sends a heartbeat, 1 to 60
     #[arg(long, env = "WTS_HEARTBEAT_S", default_value_t = 10)]
     heartbeat_s: u64,
+
+    /// Connections open at once; others wait until one ends. Kept below what the process may open
+    #[arg(
+        long,
+        env = "WTS_CONNECTIONS_MAX",
+        value_name = "CONNECTIONS",
+        default_value_t = NodeConfig::default().connections_max,
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..)
+    )]
+    connections_max: usize,
 
     /// Do not tell clients the API's descriptors
     #[arg(long, env = "WTS_NO_REFLECTION")]
@@ -130,7 +146,12 @@ fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<EmbeddedS
     let server = Server {
         store,
         clock,
-        config: NodeConfig { heartbeat, dev: arguments.dev },
+        config: NodeConfig {
+            heartbeat,
+            dev: arguments.dev,
+            connections_max: connections_max(arguments.connections_max)?,
+            ..NodeConfig::default()
+        },
         issuer: keys
             .token_seeds()
             .fold(TokenIssuer::new(keys.token_seed(), TOKEN_ISSUER, TOKEN_ISSUER), TokenIssuer::accepting),
@@ -140,6 +161,20 @@ fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<EmbeddedS
         reflection: !arguments.no_reflection,
     };
     Ok((server, embedded))
+}
+
+/// How many connections may be open at once: those asked for, as far as descriptors reach. The process
+/// takes all that it may have; where that is little, half of it stays for the rest.
+fn connections_max(asked: usize) -> anyhow::Result<usize> {
+    let descriptors = rlimit::increase_nofile_limit(u64::MAX)
+        .or_else(|_| rlimit::Resource::NOFILE.get_soft())
+        .context("the limit of open files is not known")?;
+    let left = descriptors - DESCRIPTORS_RESERVED.min(descriptors / 2);
+    let left = usize::try_from(left).unwrap_or(usize::MAX);
+    if asked > left {
+        warn!(asked, left, descriptors, "fewer connections than asked for: descriptors do not reach");
+    }
+    Ok(asked.min(left))
 }
 
 /// `NAME=SHA256`: the key itself is never told to the server.

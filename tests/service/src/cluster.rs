@@ -47,17 +47,24 @@ pub struct Setup {
     pub system_time: bool,
     /// Where matches are kept.
     pub keeping: Keeping,
+    /// Connections that a node serves at once.
+    pub connections_max: usize,
+    /// How long a connection may be open without a word.
+    pub first_bytes_timeout: Duration,
 }
 
 impl Default for Setup {
     fn default() -> Self {
+        let NodeConfig { heartbeat, connections_max, first_bytes_timeout, .. } = NodeConfig::default();
         Self {
             nodes: 1,
             dev: false,
             reflection: true,
-            heartbeat: NodeConfig::default().heartbeat,
+            heartbeat,
             system_time: false,
             keeping: Keeping::default(),
+            connections_max,
+            first_bytes_timeout,
         }
     }
 }
@@ -302,7 +309,12 @@ fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Sig
     Server {
         store,
         clock,
-        config: NodeConfig { heartbeat: setup.heartbeat, dev: setup.dev },
+        config: NodeConfig {
+            heartbeat: setup.heartbeat,
+            dev: setup.dev,
+            connections_max: setup.connections_max,
+            first_bytes_timeout: setup.first_bytes_timeout,
+        },
         issuer: issuer(),
         signer,
         api_keys: ApiKeys::new()

@@ -10,6 +10,7 @@ mod service {
 
     mod browsers;
     mod clocks;
+    mod connections;
     mod descriptors;
     mod draws;
     mod expiry;

@@ -2,6 +2,7 @@
 
 mod configuration;
 mod demo;
+mod descriptors;
 mod play;
 mod terminated;
 mod vectors;
