@@ -1,6 +1,5 @@
 //! The one thread that writes: whatever waits goes to the disk together, with one fsync.
 
-use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -144,11 +143,39 @@ impl Writing {
     }
 }
 
-/// Of several writes of one key the last one stands: the engine takes a key once a batch.
-fn last_of_each(writes: Vec<Write>) -> Vec<Write> {
-    let mut seen = HashSet::with_capacity(writes.len());
-    let stands: Vec<bool> =
-        writes.iter().rev().map(|write| seen.insert((write.space, write.key.as_slice()))).collect();
-    let stands = stands.into_iter().rev();
-    writes.into_iter().zip(stands).filter_map(|(write, stands)| stands.then_some(write)).collect()
+/// Of several writes of one key the last one stands: the engine takes a key once a batch. In the order of
+/// the keys, which it sorts them into anyway.
+fn last_of_each(mut writes: Vec<Write>) -> Vec<Write> {
+    writes.reverse();
+    // Stable: of equal keys the one that was written last comes first.
+    writes.sort_by(|one, other| (one.space, &one.key).cmp(&(other.space, &other.key)));
+    writes.dedup_by(|later, kept| (later.space, &later.key) == (kept.space, &kept.key));
+    writes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::Space;
+
+    #[test]
+    fn of_several_writes_of_a_key_the_last_one_stands() {
+        let put = |space, key: &str, value: &str| Write::put(space, key, value.as_bytes().to_vec());
+        let writes = vec![
+            put(Space::Rest, "b", "1"),
+            put(Space::Live, "a", "2"),
+            Write::remove(Space::Live, "b"),
+            put(Space::Live, "a", "3"),
+            put(Space::Live, "b", "4"),
+            Write::remove(Space::Live, "a"),
+        ];
+        let stand: Vec<(Space, Vec<u8>, Option<Vec<u8>>)> =
+            last_of_each(writes).into_iter().map(|write| (write.space, write.key, write.value)).collect();
+        let expected = [
+            (Space::Live, b"a".to_vec(), None),
+            (Space::Live, b"b".to_vec(), Some(b"4".to_vec())),
+            (Space::Rest, b"b".to_vec(), Some(b"1".to_vec())),
+        ];
+        assert_eq!(stand, expected);
+    }
 }
