@@ -159,3 +159,18 @@ pub async fn an_accepted_invite_is_forgotten_before_its_match(world: Arc<World>)
         assert_eq!(node.invite(invite.id).await, Err(StoreError::NotFound));
     }
 }
+
+/// Newest first, and not those that somebody has closed.
+pub async fn open_invites_are_listed_for_both_players_until_they_are_closed(world: Arc<World>) {
+    let (first, second) = (open(&world).await, open(&world).await);
+    for player in ["players/ann", "players/bob"] {
+        let listed = world.other.open_invites_of(player, 10).await;
+        assert_eq!(listed, Ok(vec![second.clone(), first.clone()]), "{player}");
+        assert_eq!(world.store.open_invites_of(player, 1).await, Ok(vec![second.clone()]), "{player}");
+    }
+    assert_eq!(world.store.open_invites_of("players/eve", 10).await, Ok(Vec::new()));
+    world.other.close_invite(second.id, closing(InviteEnd::Declined, 1)).await.expect("closing is answered");
+    for player in ["players/ann", "players/bob"] {
+        assert_eq!(world.store.open_invites_of(player, 10).await, Ok(vec![first.clone()]), "{player}");
+    }
+}

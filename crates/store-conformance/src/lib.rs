@@ -150,6 +150,7 @@ macro_rules! suite {
                 an_invite_that_was_never_created_is_not_found,
                 the_first_closing_of_an_invite_stands,
                 of_many_closings_at_once_exactly_one_stands,
+                open_invites_are_listed_for_both_players_until_they_are_closed,
 
                 the_first_record_of_a_request_stands,
                 requests_are_told_apart_by_actor_and_id,
@@ -181,6 +182,7 @@ macro_rules! suite {
                 a_gap_of_3_s_is_no_outage_and_a_longer_one_is_added_whole,
                 every_operation_on_a_match_shows_that_somebody_is_there,
                 asking_what_is_due_every_second_keeps_the_outage_sum_at_zero,
+                touching_a_shard_keeps_its_outage_sum_at_zero,
                 outages_add_up_and_every_node_sees_the_same_sum,
                 each_shard_has_an_outage_sum_of_its_own,
                 the_deadlines_of_a_live_match_move_by_an_outage,

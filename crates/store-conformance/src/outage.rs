@@ -56,6 +56,17 @@ pub async fn asking_what_is_due_every_second_keeps_the_outage_sum_at_zero(world:
     assert_eq!(sum_ms(&world, id).await, 0);
 }
 
+/// Nothing else is needed for it.
+pub async fn touching_a_shard_keeps_its_outage_sum_at_zero(world: Arc<World>) {
+    let id = world.start().await;
+    for _ in 0..20 {
+        world.leap_ms(GAP_MAX_MS).await;
+        let touched = world.other.touch(world.shard(id)).await.expect("a shard can be touched");
+        assert_eq!(touched.outage_ms, 0);
+    }
+    assert_eq!(sum_ms(&world, id).await, 0);
+}
+
 /// Each gap counts once, whoever comes first after it.
 pub async fn outages_add_up_and_every_node_sees_the_same_sum(world: Arc<World>) {
     let id = world.start().await;

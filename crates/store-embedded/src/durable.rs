@@ -181,6 +181,7 @@ impl Reader {
             let id = MatchId::try_from(&key[..]).map_err(|_| damaged("an invite", &CodecError::Malformed))?;
             let invite = record::read_invite(id, &value);
             let invite = invite.map_err(|error| damaged(&format!("invite {id}"), &error))?;
+            ledger.note(&invite.value);
             ledger.invites.restore(id, invite);
         }
         for entry in view.all(Space::Requests) {

@@ -7,6 +7,7 @@ use referee::Stamp;
 use store::{Closing, Invite, InviteId, RequestRecord, StoreError};
 
 use crate::claims::{Claims, Turnstile};
+use crate::waiting::OpenInvites;
 
 /// Open and closed invites held at most; one takes about half a kilobyte.
 const INVITES_MAX: usize = 100_000;
@@ -127,6 +128,8 @@ impl<K: Clone + Ord + Hash, V: Clone> Expiring<K, V> {
 /// All invites and requests.
 pub(crate) struct Ledger {
     pub(crate) invites: Expiring<InviteId, Invite>,
+    /// The open ones among them, by player.
+    pub(crate) open: OpenInvites,
     /// By the keys they have on a disk.
     pub(crate) requests: Expiring<Vec<u8>, RequestRecord>,
 }
@@ -135,8 +138,15 @@ impl Ledger {
     pub(crate) fn new() -> Self {
         Self {
             invites: Expiring::new(INVITES_MAX, "invites"),
+            open: OpenInvites::default(),
             requests: Expiring::new(REQUESTS_MAX, "remembered requests"),
         }
+    }
+
+    /// The open invites of a player, newest first.
+    pub(crate) fn open_invites_of(&self, player: &str, limit: usize) -> Vec<Invite> {
+        let invites = self.open.of(player).filter_map(|id| self.invites.entries.get(&id));
+        invites.take(limit).map(|kept| kept.value.clone()).collect()
     }
 
     pub(crate) fn create_invite(&mut self, invite: Invite, now: Stamp) -> Step<Invite, Invite> {

@@ -36,6 +36,7 @@ mod players;
 mod record;
 mod shard;
 mod single_node;
+mod waiting;
 mod writer;
 
 pub use backup::{BackupError, backup, restore, verify_backup};

@@ -1,5 +1,6 @@
 //! What a node holds in memory, and its clock.
 
+use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,10 +9,11 @@ use sealing::MatchId;
 use store::{Clock, Stored};
 
 use crate::disk::Write;
-use crate::ledger::Ledger;
+use crate::ledger::{Expiring, Kept, Ledger};
 use crate::players::Players;
 use crate::record;
 use crate::shard::{Behind, Prepared, Shard};
+use crate::waiting::Watchers;
 use crate::writer::Clocks;
 
 /// Enough that cores seldom meet at one lock, few enough that asking all of them what is due is cheap.
@@ -28,6 +30,7 @@ pub(crate) struct Memory {
     pub(crate) ledger: Mutex<Ledger>,
     /// Used where nothing is behind the memory.
     pub(crate) players: Mutex<Players>,
+    pub(crate) watchers: Mutex<Watchers>,
 }
 
 impl Memory {
@@ -41,6 +44,7 @@ impl Memory {
             outage: AtomicBool::new(false),
             ledger: Mutex::new(Ledger::new()),
             players: Mutex::new(Players::default()),
+            watchers: Mutex::default(),
         }
     }
 
@@ -58,6 +62,34 @@ impl Memory {
     /// Lets everyone see a change that is durable.
     pub(crate) fn apply<B: Behind>(&self, prepared: Prepared) {
         self.quiet(prepared.stored.head.id).apply::<B>(prepared);
+    }
+
+    /// Lets everyone see an entry of the ledger that is durable, and tells whom it concerns.
+    pub(crate) fn enter<K, V>(
+        &self,
+        key: K,
+        kept: Kept<V>,
+        entries: fn(&mut Ledger) -> &mut Expiring<K, V>,
+        note: fn(&mut Ledger, &V) -> Vec<String>,
+    ) -> V
+    where
+        K: Clone + Ord + Hash,
+        V: Clone,
+    {
+        let value = kept.value.clone();
+        let concerned = {
+            let mut ledger = lock(&self.ledger);
+            entries(&mut ledger).apply(key, kept);
+            note(&mut ledger, &value)
+        };
+        self.tell(&concerned);
+        value
+    }
+
+    /// Tells whoever watches these players.
+    pub(crate) fn tell(&self, players: &[String]) {
+        let mut watchers = lock(&self.watchers);
+        players.iter().for_each(|player| watchers.tell(player));
     }
 
     /// Forgets a change that could not be written.

@@ -8,7 +8,8 @@ use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
     Clock, Closing, Commit, CommitOutcome, Due, Hints, Indexed, Invite, InviteId, InviteStore, Loaded,
-    MatchStore, PageKey, PlayerStore, RequestKey, RequestRecord, RequestStore, StoreError, Stored, Version,
+    MatchStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore, StoreError,
+    Stored, Version,
 };
 
 use crate::disk::{Space, Write};
@@ -108,24 +109,19 @@ impl<B: Backing> SingleNode<B> {
         kept: Kept<V>,
         write: impl FnOnce(&K, &Kept<V>) -> Result<Write, store::codec::CodecError>,
         entries: fn(&mut Ledger) -> &mut Expiring<K, V>,
+        note: fn(&mut Ledger, &V) -> Vec<String>,
     ) -> Result<V, StoreError>
     where
         K: Clone + Ord + std::hash::Hash + Send + 'static,
         V: Clone + Send + 'static,
     {
         let Some(durable) = self.behind.durable() else {
-            let value = kept.value.clone();
-            entries(&mut lock(&self.memory.ledger)).apply(key, kept);
-            return Ok(value);
+            return Ok(self.memory.enter(key, kept, entries, note));
         };
         let memory = Arc::clone(&self.memory);
         let claimed = key.clone();
         let written = match write(&key, &kept) {
-            Ok(write) => durable.write(vec![write], move || {
-                let value = kept.value.clone();
-                entries(&mut lock(&memory.ledger)).apply(key, kept);
-                value
-            }),
+            Ok(write) => durable.write(vec![write], move || memory.enter(key, kept, entries, note)),
             Err(error) => Err(unwritable(&error)),
         };
         match written {
@@ -139,12 +135,11 @@ impl<B: Backing> SingleNode<B> {
 
     /// One look at the ledger. What it found forgotten leaves the disk as well.
     fn ledger<T>(&self, operation: impl FnOnce(&mut Ledger, Stamp) -> T) -> T {
-        let (result, forgotten) = {
-            let mut ledger = lock(&self.memory.ledger);
-            let result = operation(&mut ledger, self.memory.stamp());
-            (result, ledger.take_forgotten())
-        };
+        let mut ledger = lock(&self.memory.ledger);
+        let result = operation(&mut ledger, self.memory.stamp());
+        let forgotten = ledger.take_forgotten();
         if let Some(durable) = self.behind.durable().filter(|_| !forgotten.is_empty()) {
+            // Under the lock, which waits for nothing here: a removal must not overtake a new entry.
             durable.remove(forgotten);
         }
         result
@@ -237,6 +232,10 @@ impl<B: Backing> MatchStore for SingleNode<B> {
         self.memory.shard_of(id, |shard, _| shard.watch(id, &self.behind))
     }
 
+    async fn touch(&self, shard: store::Shard) -> Result<Now, StoreError> {
+        Ok(self.memory.shard(shard, |_, now| now))
+    }
+
     async fn due(&self, shard: store::Shard, limit: usize) -> Result<Due, StoreError> {
         let Some(durable) = self.behind.durable() else {
             let (due, expired) =
@@ -247,11 +246,12 @@ impl<B: Backing> MatchStore for SingleNode<B> {
             }
             return Ok(due);
         };
-        durable.sweep(&self.memory).await?;
-        Ok(self.memory.shard(shard, |shard, now| {
+        let due = self.memory.shard(shard, |shard, now| {
             shard.lay_to_rest();
             shard.due(limit, now)
-        }))
+        });
+        durable.sweep(&self.memory).await?;
+        Ok(due)
     }
 
     async fn postpone(&self, id: MatchId, version: Version, due: Stamp) -> Result<(), StoreError> {
@@ -284,7 +284,7 @@ impl<B: Backing> InviteStore for SingleNode<B> {
                 }
                 ledger::Step::Prepared(kept) => {
                     let write = |_: &InviteId, kept: &Kept<Invite>| record::put_invite(kept);
-                    return self.enter(id, kept, write, |ledger| &mut ledger.invites).await;
+                    return self.enter(id, kept, write, |ledger| &mut ledger.invites, Ledger::note).await;
                 }
             }
         }
@@ -304,7 +304,7 @@ impl<B: Backing> InviteStore for SingleNode<B> {
                 }
                 ledger::Step::Prepared(kept) => {
                     let write = |_: &InviteId, kept: &Kept<Invite>| record::put_invite(kept);
-                    return self.enter(id, kept, write, |ledger| &mut ledger.invites).await;
+                    return self.enter(id, kept, write, |ledger| &mut ledger.invites, Ledger::note).await;
                 }
             }
         }
@@ -315,12 +315,11 @@ impl<B: Backing> InviteStore for SingleNode<B> {
 impl<B: Backing> PlayerStore for SingleNode<B> {
     async fn index_match(&self, player: &str, entry: Indexed) -> Result<(), StoreError> {
         match self.behind.durable() {
-            None => {
-                lock(&self.memory.players).index(player, entry);
-                Ok(())
-            }
-            Some(durable) => durable.write(lists::index(player, entry), || ())?.shown().await,
+            None => lock(&self.memory.players).index(player, entry),
+            Some(durable) => durable.write(lists::index(player, entry), || ())?.shown().await?,
         }
+        lock(&self.memory.watchers).tell(player);
+        Ok(())
     }
 
     async fn matches_of(
@@ -337,6 +336,14 @@ impl<B: Backing> PlayerStore for SingleNode<B> {
                 durable.read(move |durable| durable.page(&player, finished, after, limit)).await
             }
         }
+    }
+
+    async fn open_invites_of(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError> {
+        Ok(self.ledger(|ledger, _| ledger.open_invites_of(player, limit)))
+    }
+
+    async fn watch_player(&self, player: &str) -> Result<PlayerHints, StoreError> {
+        Ok(lock(&self.memory.watchers).watch(player))
     }
 }
 
@@ -362,6 +369,7 @@ impl<B: Backing> RequestStore for SingleNode<B> {
                             kept,
                             |key, kept| record::put_request(key, kept),
                             |ledger| &mut ledger.requests,
+                            |_, _| Vec::new(),
                         )
                         .await;
                 }
@@ -371,11 +379,20 @@ impl<B: Backing> RequestStore for SingleNode<B> {
 }
 
 impl Ledger {
+    /// Takes note of an invite as it is now, and returns whom to tell.
+    pub(crate) fn note(&mut self, invite: &Invite) -> Vec<String> {
+        self.open.note(invite)
+    }
+
     /// What removes from the disk what was forgotten since the last call.
     fn take_forgotten(&mut self) -> Vec<Write> {
-        let invites = self.invites.take_forgotten().into_iter();
+        let invites = self.invites.take_forgotten();
+        for id in &invites {
+            self.open.forget(*id);
+        }
         let requests = self.requests.take_forgotten().into_iter();
         invites
+            .into_iter()
             .map(|id| Write::remove(Space::Invites, *id.as_bytes()))
             .chain(requests.map(|key| Write::remove(Space::Requests, key)))
             .collect()

@@ -21,7 +21,7 @@ mod version;
 pub use clock::{Clock, ScriptedClock, SystemClock};
 pub use invite::{Closing, Invite, InviteEnd, InviteId, InviteStore};
 pub use match_store::{Commit, CommitOutcome, Due, Hints, HintsLost, Loaded, MatchStore, Stored};
-pub use player::{Indexed, PageKey, PlayerStore};
+pub use player::{Indexed, PageKey, PlayerHints, PlayerStore};
 pub use request::{RequestKey, RequestRecord, RequestStore};
 pub use version::{Shard, Version};
 

@@ -157,8 +157,11 @@ pub trait MatchStore: Send + Sync + 'static {
     /// [`StoreError::NotFound`] if there is no such match.
     async fn watch(&self, id: MatchId) -> Result<Hints, StoreError>;
 
-    /// What is due in a shard: a deadline passed, or a follow-up waits. Also tells the shard's clock
-    /// that somebody is there: called at least once a second, it keeps an outage from being counted.
+    /// Tells a shard's clock that somebody is there. Called at least once a second, it keeps an outage
+    /// from being counted; it waits for no other operation.
+    async fn touch(&self, shard: Shard) -> Result<Now, StoreError>;
+
+    /// What is due in a shard: a deadline passed, or a follow-up waits.
     async fn due(&self, shard: Shard, limit: usize) -> Result<Due, StoreError>;
 
     /// Moves a match's entry in the due set, if it is still at this version: for one whose deadlines an

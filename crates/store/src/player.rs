@@ -1,10 +1,11 @@
-//! What is kept for each player: the list of his matches.
+//! What is kept for each player: the list of his matches, and what waits for him.
 
 use async_trait::async_trait;
 use referee::Stamp;
 use sealing::MatchId;
+use tokio::sync::watch;
 
-use crate::StoreError;
+use crate::{HintsLost, Invite, StoreError};
 
 /// A match in a player's list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +27,28 @@ pub struct PageKey {
     pub match_id: MatchId,
 }
 
+/// Says that a player's lists may have changed, or one of his invites. Only a hint, like those of a match.
+#[derive(Debug)]
+pub struct PlayerHints {
+    changes: watch::Receiver<u64>,
+}
+
+impl PlayerHints {
+    /// Hints from a channel whose current value counts as seen.
+    #[must_use]
+    pub fn new(changes: watch::Receiver<u64>) -> Self {
+        Self { changes }
+    }
+
+    /// Waits for a change after the last one seen. Nothing is lost if the wait is given up.
+    ///
+    /// # Errors
+    /// If the store is gone.
+    pub async fn changed(&mut self) -> Result<(), HintsLost> {
+        self.changes.changed().await.map_err(|_| HintsLost)
+    }
+}
+
 /// Where players' lists are kept.
 #[async_trait]
 pub trait PlayerStore: Send + Sync + 'static {
@@ -42,4 +65,11 @@ pub trait PlayerStore: Send + Sync + 'static {
         after: Option<PageKey>,
         limit: usize,
     ) -> Result<Vec<Indexed>, StoreError>;
+
+    /// The invites that a player has made or was named in and that nobody has closed, newest first, at
+    /// most `limit`. They may have expired.
+    async fn open_invites_of(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError>;
+
+    /// Hints for one player. Whoever subscribes first and reads his lists then misses no change.
+    async fn watch_player(&self, player: &str) -> Result<PlayerHints, StoreError>;
 }

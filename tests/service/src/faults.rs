@@ -9,7 +9,8 @@ use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
     Closing, Commit, CommitOutcome, Due, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore,
-    PageKey, PlayerStore, RequestKey, RequestRecord, RequestStore, Shard, Store, StoreError, Version,
+    PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore, Shard, Store, StoreError,
+    Version,
 };
 use tokio::sync::watch;
 
@@ -33,6 +34,8 @@ pub enum Operation {
     CloseInvite,
     IndexMatch,
     MatchesOf,
+    OpenInvitesOf,
+    WatchPlayer,
     Remember,
 }
 
@@ -269,6 +272,10 @@ impl MatchStore for FaultyStore {
         Ok(self.subscriptions.count(hints))
     }
 
+    async fn touch(&self, shard: Shard) -> Result<Now, StoreError> {
+        self.inner.touch(shard).await
+    }
+
     async fn due(&self, shard: Shard, limit: usize) -> Result<Due, StoreError> {
         self.call(Operation::Due, self.inner.due(shard, limit)).await
     }
@@ -311,6 +318,14 @@ impl PlayerStore for FaultyStore {
         limit: usize,
     ) -> Result<Vec<Indexed>, StoreError> {
         self.call(Operation::MatchesOf, self.inner.matches_of(player, finished, after, limit)).await
+    }
+
+    async fn open_invites_of(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError> {
+        self.call(Operation::OpenInvitesOf, self.inner.open_invites_of(player, limit)).await
+    }
+
+    async fn watch_player(&self, player: &str) -> Result<PlayerHints, StoreError> {
+        self.call(Operation::WatchPlayer, self.inner.watch_player(player)).await
     }
 }
 

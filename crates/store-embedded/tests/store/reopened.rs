@@ -8,7 +8,8 @@ use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
     Closing, Commit, CommitOutcome, Due, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore,
-    PageKey, PlayerStore, RequestKey, RequestRecord, RequestStore, ScriptedClock, Shard, StoreError, Version,
+    PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore, ScriptedClock, Shard,
+    StoreError, Version,
 };
 use store_embedded::EmbeddedStore;
 use tokio::sync::{Mutex, MutexGuard};
@@ -98,6 +99,10 @@ impl MatchStore for Reopened {
         self.last().await.store().watch(id).await
     }
 
+    async fn touch(&self, shard: Shard) -> Result<Now, StoreError> {
+        self.next().await.store().touch(shard).await
+    }
+
     async fn due(&self, shard: Shard, limit: usize) -> Result<Due, StoreError> {
         self.next().await.store().due(shard, limit).await
     }
@@ -140,6 +145,15 @@ impl PlayerStore for Reopened {
         limit: usize,
     ) -> Result<Vec<Indexed>, StoreError> {
         self.next().await.store().matches_of(player, finished, after, limit).await
+    }
+
+    async fn open_invites_of(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError> {
+        self.next().await.store().open_invites_of(player, limit).await
+    }
+
+    async fn watch_player(&self, player: &str) -> Result<PlayerHints, StoreError> {
+        // Hints end with their process, like those of a match.
+        self.last().await.store().watch_player(player).await
     }
 }
 
