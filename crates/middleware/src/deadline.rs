@@ -52,12 +52,23 @@ impl DeadlineLayer {
         Self { unary_max }
     }
 
-    fn deadline(self, streams: bool, headers: &HeaderMap) -> Option<Deadline> {
+    /// Until when there must be an answer, and until when its body may go on: a stream may for as long
+    /// as its client has asked for, but one whose request never comes is not waited for any longer than
+    /// for another call.
+    fn limits(self, streams: bool, headers: &HeaderMap) -> Limits {
+        let now = Instant::now();
         let asked = timeout(headers);
-        let limit = if streams { asked } else { Some(asked.unwrap_or(self.unary_max).min(self.unary_max)) };
+        let answer = now + asked.unwrap_or(self.unary_max).min(self.unary_max);
         // A time-out beyond what the clock can count is none.
-        Instant::now().checked_add(limit?).map(|at| Deadline { at })
+        let body = if streams { asked.and_then(|asked| now.checked_add(asked)) } else { Some(answer) };
+        Limits { answer, body }
     }
+}
+
+/// The moments by which a call has to come to something.
+struct Limits {
+    answer: Instant,
+    body: Option<Instant>,
 }
 
 /// [`UNARY_TIMEOUT_MAX_MS`].
@@ -115,14 +126,15 @@ where
 
     fn call(&mut self, mut request: Request<ReqBody>) -> Self::Future {
         let streams = Rpc::by_path(request.uri().path()).is_some_and(|rpc| rpc.streams);
-        let deadline = self.layer.deadline(streams, request.headers());
-        if let Some(deadline) = deadline {
-            request.extensions_mut().insert(deadline);
+        let limits = self.layer.limits(streams, request.headers());
+        if let Some(at) = limits.body {
+            request.extensions_mut().insert(Deadline { at });
         }
         DeadlineFuture {
             call: self.inner.call(request),
             streams,
-            alarm: deadline.map(|deadline| Box::pin(sleep_until(deadline.at))),
+            body_at: limits.body,
+            alarm: Some(Box::pin(sleep_until(limits.answer))),
         }
     }
 }
@@ -138,6 +150,7 @@ pin_project! {
         #[pin]
         call: F,
         streams: bool,
+        body_at: Option<Instant>,
         alarm: Option<Alarm>,
     }
 }
@@ -152,9 +165,12 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         if let Poll::Ready(answer) = this.call.poll(cx) {
-            let alarm = this.alarm.take();
+            let alarm = this.alarm.take().zip(*this.body_at).map(|(mut alarm, at)| {
+                alarm.as_mut().reset(at);
+                alarm
+            });
             // A unary call's body is there as a whole; that of a stream may hold much for long.
-            let revoked_at = alarm.as_ref().filter(|_| *this.streams).map(|alarm| alarm.deadline());
+            let revoked_at = this.body_at.filter(|_| *this.streams);
             let held = |body| match revoked_at {
                 Some(at) => Held::until(at, body),
                 None => Held::freely(body),

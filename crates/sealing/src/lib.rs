@@ -43,7 +43,7 @@ pub use preimage::FIELD_BYTES_MAX;
 pub use seal_box::{BoxContext, BoxError, BoxKey, BoxNonce, SealBox, open_box, seal_box};
 pub use settings::{Bank, BotSeat, RULES_VERSION, SettingsFields};
 pub use signature::{
-    PlayerSigningKey, ServerKey, ServerSigningKey, verify_end, verify_player, verify_receipt,
+    PlayerSigningKey, ServerKey, ServerSigningKey, is_usable_key, verify_end, verify_player, verify_receipt,
 };
 pub use signed::{Receipt, player_digest, transcript_digest};
 pub use transcript::{Claim, Transcript, TranscriptError, TranscriptSignature, Verified};

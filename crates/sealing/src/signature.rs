@@ -144,3 +144,9 @@ fn verify(digest: &Digest, signature: &[u8; 64], key: &PublicKey) -> bool {
     VerifyingKey::from_bytes(key.as_bytes())
         .is_ok_and(|key| key.verify_strict(digest.as_bytes(), &signature).is_ok())
 }
+
+/// Whether signatures can be checked with a key at all: a point of the curve, and not of small order.
+#[must_use]
+pub fn is_usable_key(key: &PublicKey) -> bool {
+    VerifyingKey::from_bytes(key.as_bytes()).is_ok_and(|key| !key.is_weak())
+}

@@ -1,6 +1,8 @@
 //! What players do in a match: each call as a command, driven until it is committed.
 
-use referee::{Answer, Command, DrawCommand, Match, Refusal, RevealCommand, SealCommand};
+use std::sync::Arc;
+
+use referee::{Answer, Command, DrawCommand, Match, Refusal, RevealCommand, SealCommand, TurnRecord};
 use sealing::{Digest, Receipt};
 use store::Store;
 use wire::ApiError;
@@ -9,7 +11,6 @@ use wire::v1::{self, ErrorReason};
 use crate::access::Caller;
 use crate::convert::{errors, request, seat, view};
 use crate::drive::{Driven, drive};
-use crate::history::Played;
 use crate::node::Node;
 
 /// The commands of one node.
@@ -63,8 +64,8 @@ impl Commands<'_> {
             Ok(Answer::Done) => Err(errors::fault("a seal was answered without a receipt", id)),
             Err(Refusal::TurnClosed { .. }) => {
                 let seal = command(&driven.game)?;
-                let (played, previous) = self.past(&driven.game, turn).await?;
-                let repeated = played.record.repeat(&driven.game, &previous, &seal);
+                let (record, previous) = self.past(&driven.game, turn).await?;
+                let repeated = record.repeat(&driven.game, &previous, &seal);
                 repeated.map_err(|refusal| errors::refusal_in_turn(refusal, &driven.game, turn))
             }
             Err(refusal) => Err(errors::refusal_in_turn(refusal, &driven.game, turn)),
@@ -89,8 +90,8 @@ impl Commands<'_> {
         match driven.answer {
             Err(Refusal::TurnClosed { .. }) => {
                 let reveal = command(&driven.game)?;
-                let (played, _) = self.past(&driven.game, turn).await?;
-                let repeated = played.record.repeat_reveal(&reveal);
+                let (record, _) = self.past(&driven.game, turn).await?;
+                let repeated = record.repeat_reveal(&reveal);
                 repeated.map_err(|refusal| errors::refusal_in_turn(refusal, &driven.game, turn))
             }
             Err(refusal) => Err(errors::refusal_in_turn(refusal, &driven.game, turn)),
@@ -164,8 +165,8 @@ impl Commands<'_> {
         let driven = drive(self.store(), id, |game| command(game).map(Command::Draw)).await?;
         match driven.answer {
             Err(Refusal::TurnClosed { .. }) => {
-                let (played, _) = self.past(&driven.game, turn).await?;
-                let repeated = played.record.repeat_draw(&command(&driven.game)?);
+                let (record, _) = self.past(&driven.game, turn).await?;
+                let repeated = record.repeat_draw(&command(&driven.game)?);
                 repeated.map_err(|refusal| errors::refusal_in_turn(refusal, &driven.game, turn))?;
             }
             Err(refusal) => return Err(errors::refusal_in_turn(refusal, &driven.game, turn)),
@@ -176,13 +177,15 @@ impl Commands<'_> {
     }
 
     /// A resolved turn, and the h of the turn before it.
-    async fn past(&self, game: &Match, turn: u32) -> Result<(std::sync::Arc<Played>, Digest), ApiError> {
-        let history = self.node.histories.of(game.id);
+    async fn past(&self, game: &Match, turn: u32) -> Result<(Arc<TurnRecord>, Digest), ApiError> {
+        let from = turn.saturating_sub(1).max(1);
+        let mut records = self.store().turns(game.id, from, 2).await.map_err(errors::store)?.into_iter();
+        let missing = || errors::fault("a resolved turn is missing", game.id);
         let previous = match turn {
-            1 => game.first_hash(),
-            turn => history.turn(self.store(), turn.saturating_sub(1)).await?.record.hash,
+            0 | 1 => game.first_hash(),
+            _ => records.next().ok_or_else(missing)?.hash,
         };
-        Ok((history.turn(self.store(), turn).await?, previous))
+        Ok((records.next().ok_or_else(missing)?, previous))
     }
 
     fn store(&self) -> &dyn Store {

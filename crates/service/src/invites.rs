@@ -24,6 +24,9 @@ const TTL_MIN_MS: u64 = MINUTE_MS;
 const TTL_DEFAULT_MS: u64 = DAY_MS;
 const TTL_MAX_MS: u64 = 7 * DAY_MS;
 
+/// Invites that one player may have open at once: more than anybody waits for, and nobody fills the store.
+const OPEN_MAX: usize = 100;
+
 /// Invites over one node.
 #[derive(Clone)]
 pub(crate) struct Invites {
@@ -56,6 +59,7 @@ impl Invites {
         let keys = &self.node.keys;
         let store = self.node.store.as_ref();
         let id = keys.created_id(store, &draft.inviter, &request_id, &request, fresh).await?;
+        self.check_room(&draft.inviter, id).await?;
         let open = draft.invitee.is_none();
         let join_secret = if open { keys.join_secret(id) } else { String::new() };
         let now = store.now(id).await.map_err(errors::store)?.stamp;
@@ -104,7 +108,8 @@ impl Invites {
         let (invite, _) = self.load(&request.name).await?;
         if invite.inviter == player {
             let what = "an inviter cannot accept his own invite";
-            return Err(ApiError::precondition(ErrorReason::InviteNotOpen, &request.name).with_message(what));
+            let error = ApiError::new(ErrorReason::NotAParticipant).with_message(what);
+            return Err(error.with_metadata("resource", &request.name));
         }
         if !is_invitee(&invite, &player, &request.join_secret) {
             return Err(ApiError::not_found(&request.name));
@@ -145,6 +150,25 @@ impl Invites {
         }
         let closed = self.close(&invite, InviteEnd::Revoked, player, request_id, None).await?;
         Ok(invite::to_wire(&closed, closed.created))
+    }
+
+    /// A player has so many invites open at once; the one that this very request made is not one more.
+    async fn check_room(&self, inviter: &str, id: MatchId) -> Result<(), ApiError> {
+        let store = self.node.store.as_ref();
+        // Those he was named in count as well here, so twice as many are read.
+        let open = store.open_invites_of(inviter, 2 * OPEN_MAX).await.map_err(errors::store)?;
+        let now = Stamp::from_ms(self.node.clock.now_ms());
+        let own = open.iter().filter(|invite| invite.inviter == inviter && now <= invite.expires);
+        if own.clone().count() < OPEN_MAX || own.into_iter().any(|invite| invite.id == id) {
+            return Ok(());
+        }
+        match store.invite(id).await {
+            Ok(_) => Ok(()),
+            Err(_) => {
+                let what = format!("at most {OPEN_MAX} invites of a player are open at once; revoke one");
+                Err(ApiError::new(ErrorReason::TicketLimit).with_message(&what))
+            }
+        }
     }
 
     async fn draft(&self, caller: &Caller, request: &v1::CreateInviteRequest) -> Result<Draft, ApiError> {
@@ -219,15 +243,19 @@ impl Invites {
         let closing = Closing { end, by, request_id, public_key };
         let stored = self.node.store.close_invite(invite.id, closing.clone()).await;
         let stored = stored.map_err(errors::store)?;
-        let own = stored.closing.as_ref().is_some_and(|first| {
-            let same_end = std::mem::discriminant(&first.end) == std::mem::discriminant(&closing.end);
-            same_end && first.by == closing.by && first.request_id == closing.request_id
-        });
-        if own {
-            Ok(stored)
-        } else {
-            Err(ApiError::precondition(ErrorReason::InviteNotOpen, &invite_name(invite.id)))
+        let own = stored
+            .closing
+            .as_ref()
+            .filter(|first| first.by == closing.by && first.request_id == closing.request_id);
+        let Some(first) = own else {
+            return Err(ApiError::precondition(ErrorReason::InviteNotOpen, &invite_name(invite.id)));
+        };
+        let same_end = std::mem::discriminant(&first.end) == std::mem::discriminant(&closing.end);
+        if same_end && first.public_key == closing.public_key {
+            return Ok(stored);
         }
+        let what = "it was used to end this invite in another way; draw a new one for a new intent";
+        Err(ApiError::field(ErrorReason::RequestIdReused, "request_id", what))
     }
 
     /// Creates the match of an accepted invite, unless it is there: whoever finds one missing makes it,

@@ -25,6 +25,7 @@ mod matchmaking_service;
 mod node;
 mod page;
 mod player_service;
+mod player_watch;
 mod server;
 mod watch;
 

@@ -10,10 +10,12 @@ use wire::ApiError;
 use wire::v1::player_service_server::PlayerService;
 use wire::v1::{self, ErrorReason};
 
+use crate::access::Caller;
 use crate::convert::time::{duration, duration_ms, timestamp};
 use crate::convert::{errors, request, view};
 use crate::node::Node;
 use crate::page;
+use crate::player_watch;
 use crate::server::REQUEST_BYTES_MAX;
 
 /// How long a finished match can be read at least, ms; every store keeps it.
@@ -41,9 +43,11 @@ impl PlayerService for Players {
 
     async fn watch_player(
         &self,
-        _request: Request<v1::WatchPlayerRequest>,
+        request: Request<v1::WatchPlayerRequest>,
     ) -> Result<Response<Self::WatchPlayerStream>, Status> {
-        unimplemented()
+        let caller = Caller::of(&request);
+        let stream = player_watch::open(Arc::clone(&self.node), &caller, request.into_inner()).await?;
+        Ok(Response::new(stream))
     }
 
     async fn list_leaderboard(

@@ -33,6 +33,10 @@ pub(crate) async fn open(
 ) -> Result<WatchStream, ApiError> {
     let id = request::match_id("name", &request.name)?;
     let claimed = request::digest("after_hash", &request.after_hash)?;
+    if claimed.is_some() && request.after_turn.is_none() {
+        let what = "a hash is that of a turn; name the turn too";
+        return Err(ApiError::field(ErrorReason::FieldRequired, "after_turn", what));
+    }
     // Hints first, then the head: a change between the two is hinted at.
     let refused = |error| errors::store_on(&request.name, error);
     let hints = node.store.watch(id).await.map_err(refused)?;

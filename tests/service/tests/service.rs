@@ -21,6 +21,7 @@ mod service {
     mod late_seals;
     mod lists;
     mod outages;
+    mod player_watch;
     mod policy;
     mod refusals;
     mod repeated_draws;

@@ -91,7 +91,14 @@ pub(crate) fn digest(field: &str, bytes: &[u8]) -> Result<Option<Digest>, ApiErr
 
 /// A player's key that may be left out.
 pub(crate) fn public_key(field: &str, bytes: &[u8]) -> Result<Option<PublicKey>, ApiError> {
-    optional(field, bytes, "an Ed25519 public key is 32 bytes, or left out")
+    let what = "an Ed25519 public key is 32 bytes that are a point of the curve, or left out";
+    let key: Option<PublicKey> = optional(field, bytes, what)?;
+    match key {
+        Some(key) if !sealing::is_usable_key(&key) => {
+            Err(ApiError::field(ErrorReason::FieldInvalid, field, what))
+        }
+        key => Ok(key),
+    }
 }
 
 /// A player's signature that may be left out.

@@ -119,6 +119,21 @@ impl Scene {
         scene
     }
 
+    /// Takes back what is open, so that the players have room for the next scene's invites.
+    async fn leave(self) {
+        for name in &self.invites {
+            for inviter in [&self.duel.black, &self.duel.white] {
+                let request = v1::RevokeInviteRequest {
+                    name: name.clone(),
+                    request_id: "left".to_owned(),
+                    ..Default::default()
+                };
+                // Only one of them made it, and it may be closed.
+                let _ = soon("RevokeInvite", inviter.matchmaking().revoke_invite(request)).await;
+            }
+        }
+    }
+
     /// Gives the command; every time with the same request id.
     async fn give(&self) -> Result<Answer, Status> {
         let black = &self.duel.black;
@@ -244,6 +259,7 @@ impl Point {
             _ => after != before,
         };
         assert!(!applied || after == done, "{self}: half of the effect was there, or it came twice");
+        scene.leave().await;
         applied
     }
 
@@ -252,6 +268,7 @@ impl Point {
         let scene = Scene::set(cluster, self.intent).await;
         self.give_and_drop(cluster, &scene).await;
         self.repeat(cluster, &scene).await;
+        scene.leave().await;
     }
 
     async fn give_and_drop(&self, cluster: &Cluster, scene: &Scene) {

@@ -50,8 +50,8 @@ pub(crate) async fn send(caller: &Caller, rpc: &'static Rpc, request: Vec<u8>) -
         Err(status) => return Answer { status, ..answer },
     };
     while answer.messages.len() < MESSAGES_MAX {
-        // The health service's stream has one message and then waits for a change.
-        if rpc.service.ends_with("Health") && !answer.messages.is_empty() {
+        // These streams have one message and then wait for a change.
+        if (rpc.service.ends_with("Health") || rpc.method == "WatchPlayer") && !answer.messages.is_empty() {
             break;
         }
         match soon(rpc.method, stream.message()).await {

@@ -2,6 +2,7 @@
 
 use prost::Message as _;
 use rules::Seat;
+use sealing::PlayerSigningKey;
 use service_tests::{Caller, Cluster, Fault, Operation, reason, seconds};
 use tonic::Status;
 use wire::ApiError;
@@ -130,7 +131,7 @@ async fn a_named_invite_is_for_its_invitee_alone() {
     ] {
         assert_eq!(reason(&refused), ErrorReason::NotFound);
     }
-    assert_eq!(reason(&accept(&ada, &name, "", "r").await.unwrap_err()), ErrorReason::InviteNotOpen);
+    assert_eq!(reason(&accept(&ada, &name, "", "r").await.unwrap_err()), ErrorReason::NotAParticipant);
     assert_eq!(get(&bo, &name, "").await.unwrap().state(), InviteState::Open, "none of it ended the invite");
     assert_eq!(get(&cluster.backend(0).await, &name, "").await.unwrap().inviter, ada.name);
 }
@@ -267,12 +268,13 @@ async fn a_rematch_swaps_the_colours_and_keeps_the_settings() {
 async fn the_match_is_played_by_the_settings_of_the_invite_with_both_keys() {
     let cluster = Cluster::of_two().await;
     let [ada, bo, _] = people(&cluster).await;
+    let key = |seed| PlayerSigningKey::from_seed(&[seed; 32]).public_key().as_bytes().to_vec();
     let request = v1::CreateInviteRequest {
         request_id: "with-keys".to_owned(),
         invitee: bo.name.clone(),
         settings: Some(v1::MatchSettings { start_time: Some(seconds(20)), ..Default::default() }),
         inviter_seat: v1::Seat::White.into(),
-        public_key: vec![0xad; 32],
+        public_key: key(0xad),
         ..Default::default()
     };
     let made = create(&ada, request).await.unwrap().invite.unwrap();
@@ -286,13 +288,69 @@ async fn the_match_is_played_by_the_settings_of_the_invite_with_both_keys() {
     let accepted = v1::AcceptInviteRequest {
         name: made.name,
         request_id: "accept".to_owned(),
-        public_key: vec![0xb0; 32],
+        public_key: key(0xb0),
         ..Default::default()
     };
     let accepted = bo.matchmaking().accept_invite(accepted).await.unwrap().into_inner().invite.unwrap();
     let game = bo.get(&accepted.r#match).await.unwrap();
     assert_eq!(game.settings.unwrap(), settings);
     let (black, white) = (game.black.unwrap(), game.white.unwrap());
-    assert_eq!((black.player, black.public_key), (bo.name, vec![0xb0; 32]));
-    assert_eq!((white.player, white.public_key), (ada.name, vec![0xad; 32]));
+    assert_eq!((black.player, black.public_key), (bo.name, key(0xb0)));
+    assert_eq!((white.player, white.public_key), (ada.name, key(0xad)));
+}
+
+#[tokio::test]
+async fn a_key_that_nothing_can_be_signed_with_is_refused() {
+    let cluster = Cluster::of_two().await;
+    let [ada, bo, _] = people(&cluster).await;
+    // No point of the curve, and one of small order.
+    for first in [2, 1] {
+        let mut public_key = vec![0; 32];
+        public_key[0] = first;
+        let request = v1::CreateInviteRequest {
+            request_id: "no-key".to_owned(),
+            invitee: bo.name.clone(),
+            public_key,
+            ..Default::default()
+        };
+        assert_eq!(reason(&create(&ada, request).await.unwrap_err()), ErrorReason::FieldInvalid);
+    }
+}
+
+#[tokio::test]
+async fn the_same_request_with_another_key_or_another_end_is_told_apart() {
+    let cluster = Cluster::of_two().await;
+    let [ada, bo, _] = people(&cluster).await;
+    let name = invite(&ada, &bo.name).await.name;
+    let accepted = accept(&bo, &name, "", "r").await.unwrap();
+    let request = v1::AcceptInviteRequest {
+        name: name.clone(),
+        request_id: "r".to_owned(),
+        public_key: PlayerSigningKey::from_seed(&[1; 32]).public_key().as_bytes().to_vec(),
+        ..Default::default()
+    };
+    let other_key = bo.matchmaking().accept_invite(request).await.unwrap_err();
+    assert_eq!(reason(&other_key), ErrorReason::RequestIdReused);
+    assert_eq!(reason(&decline(&bo, &name, "r").await.unwrap_err()), ErrorReason::RequestIdReused);
+    assert_eq!(reason(&decline(&bo, &name, "s").await.unwrap_err()), ErrorReason::InviteNotOpen);
+    assert_eq!(accept(&bo, &name, "", "r").await.unwrap(), accepted);
+}
+
+#[tokio::test]
+async fn a_player_has_a_hundred_invites_open_and_room_again_when_one_is_closed() {
+    let cluster = Cluster::of_two().await;
+    let [ada, bo, _] = people(&cluster).await;
+    let make = async |nth: usize| {
+        let request_id = format!("invite-{nth}");
+        create(&ada, v1::CreateInviteRequest { request_id, invitee: bo.name.clone(), ..Default::default() })
+            .await
+    };
+    let first = make(0).await.unwrap().invite.unwrap().name;
+    for nth in 1..100 {
+        make(nth).await.unwrap();
+    }
+    assert_eq!(reason(&make(100).await.unwrap_err()), ErrorReason::TicketLimit);
+    assert_eq!(make(0).await.unwrap().invite.unwrap().name, first, "a repetition is not one more");
+    revoke(&ada, &first, "r").await.unwrap();
+    make(100).await.unwrap();
 }
