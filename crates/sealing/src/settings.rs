@@ -34,7 +34,8 @@ pub struct BotSeat {
 /// h_0 takes `lp` of each in this order: a number as u64 big-endian, a text as UTF-8, `bank` as
 /// `initial ‖ increment` and `bot` as `seat ‖ level` (two u64 big-endian each), and `lp` of nothing
 /// for what is absent. Durations are in milliseconds. Enumerations are the API's numbers; whether
-/// the values make sense is for the service to say, the hash takes all.
+/// the values make sense is for the service to say, the hash takes all. A field added later enters after
+/// f12 only where it is set, as `lp(field number u32)` and its own `lp`, so that no stored h_0 changes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SettingsFields {
     /// 1: the version of the rules, such as [`RULES_VERSION`].

@@ -116,6 +116,10 @@ impl Durability {
 /// A key and its value.
 pub(crate) type Entry = (Vec<u8>, Vec<u8>);
 
+/// Files that the engine keeps open. A process leaves it some of its descriptors beside its connections;
+/// a disk without a descriptor ends the process.
+const FILES_MAX: usize = 128;
+
 /// The engine, open.
 #[derive(Clone)]
 pub(crate) struct Disk {
@@ -130,6 +134,7 @@ impl Disk {
             .worker_threads(WORKERS)
             .cache_size(CACHE_BYTES)
             .max_journaling_size(JOURNAL_BYTES_MAX)
+            .max_cached_files(Some(FILES_MAX))
             .open()
             .map_err(|error| OpenError::engine(directory, error))?;
         let mut spaces = Vec::with_capacity(Space::ALL.len());

@@ -26,6 +26,7 @@ pub enum Operation {
     Commit,
     Turns,
     Watch,
+    Touch,
     Due,
     Postpone,
     Settle,
@@ -273,7 +274,7 @@ impl MatchStore for FaultyStore {
     }
 
     async fn touch(&self, shard: Shard) -> Result<Now, StoreError> {
-        self.inner.touch(shard).await
+        self.call(Operation::Touch, self.inner.touch(shard)).await
     }
 
     async fn due(&self, shard: Shard, limit: usize) -> Result<Due, StoreError> {

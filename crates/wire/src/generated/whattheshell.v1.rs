@@ -328,7 +328,8 @@ pub struct BotSeat {
 /// milliseconds (u64); an enum as its number (u64); f3 as initial ‖ increment in milliseconds (two
 /// u64, 16 bytes); f10 as u64; f12 as seat ‖ level (two u64, 16 bytes). What does not apply is empty:
 /// f2 with a bank clock, f3 without, f5 when server-sealed, f9 where seats have no start time, f12
-/// without a bot.
+/// without a bot. A field that is added later, f13 and on, enters the hash after f12 only where it is
+/// set, as lp(field number u32) and its own lp: the hash of a match without it never changes.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct MatchSettings {
     /// The rules the match is played and replayed by. Default: the server's newest, now "wts-2026.1".
@@ -1782,8 +1783,9 @@ pub struct Transcript {
     /// The server's signing key, as `GetServerInfo` lists it. Empty if not signed.
     #[prost(string, tag = "8")]
     pub key_id: ::prost::alloc::string::String,
-    /// Ed25519, 64 bytes, made once when the match ends; empty while it is live or where the server has
-    /// no signing key. It covers the 32 bytes of
+    /// Ed25519, 64 bytes, made when the transcript of a finished match is asked for, by the key then in
+    /// use; empty while it is live. After a rotation another key signs the same h_end, and both signatures
+    /// stay valid. It covers the 32 bytes of
     ///
     /// ```text
     /// SHA-256( lp("whattheshell.v1.transcript") lp(h_end) lp(key id) )
@@ -2321,7 +2323,8 @@ pub mod match_service_client {
         }
         /// Commit-reveal only: opens the caller's commitment, once both are in. The first reveal is held
         /// back until the second. An opening that does not fit the commitment is refused as
-        /// COMMITMENT_MISMATCH and changes nothing; one that fits and names an illegal cell loses.
+        /// COMMITMENT_MISMATCH and changes nothing; one that fits and names an illegal cell loses. The opening
+        /// that is in may be sent again under any request id.
         pub async fn reveal_move(
             &mut self,
             request: impl tonic::IntoRequest<super::RevealMoveRequest>,
@@ -2543,7 +2546,8 @@ pub mod match_service_server {
         >;
         /// Commit-reveal only: opens the caller's commitment, once both are in. The first reveal is held
         /// back until the second. An opening that does not fit the commitment is refused as
-        /// COMMITMENT_MISMATCH and changes nothing; one that fits and names an illegal cell loses.
+        /// COMMITMENT_MISMATCH and changes nothing; one that fits and names an illegal cell loses. The opening
+        /// that is in may be sent again under any request id.
         async fn reveal_move(
             &self,
             request: tonic::Request<super::RevealMoveRequest>,

@@ -2,7 +2,7 @@
 //! nobody.
 
 use rules::Seat;
-use service_tests::{Cluster, Duel, Fault, Gate, Operation, START_MS, cell, seconds, stamp};
+use service_tests::{Cluster, Duel, Fault, Gate, Operation, START_MS, cell, seconds, soon, stamp};
 use wire::v1::{self, EndReason, MatchFinished, MatchResult, MatchState, match_settings};
 
 /// The time of a turn where the settings do not say, ms.
@@ -165,4 +165,36 @@ async fn an_outage_of_the_service_flags_nobody() {
     assert_eq!(told.white.unwrap().deadline, moved);
     duel.play(1, "A1", "I9").await;
     assert_eq!(cluster.agreed_view(&duel.name).await.unwrap().turn, 1);
+}
+
+#[tokio::test]
+async fn work_that_hangs_is_no_outage_and_moves_no_deadline() {
+    let cluster = Cluster::of_one().await;
+    let (stuck, live) = (cluster.duel(Default::default()).await, cluster.agreed(Default::default()).await);
+    for duel in [&stuck, &live] {
+        cluster.settled(&duel.name).await;
+    }
+    live.join().await;
+    let deadline = live.seen_by(Seat::Black).await.status.unwrap().black.unwrap().deadline;
+
+    // What the end of a match causes elsewhere hangs, and with it whoever does it.
+    let faults = cluster.nodes[0].faults.clone();
+    let hanging = Gate::default();
+    faults.always(Operation::IndexMatch, Fault::Held(hanging.clone()));
+    stuck.resign(Seat::White).await.unwrap();
+    cluster.advance_ms(LOOK_MS).await;
+    hanging.reached().await;
+    for _ in 0..20 {
+        faults.record();
+        cluster.clock.advance_ms(LOOK_MS / 2);
+        let alive = || faults.recorded().iter().filter(|call| **call == Operation::Touch).count();
+        let everywhere = async {
+            while alive() < usize::from(cluster.store.shard_count()) {
+                tokio::task::yield_now().await;
+            }
+        };
+        soon("a sign of life to every shard", everywhere).await;
+    }
+    let seen = live.seen_by(Seat::Black).await;
+    assert_eq!(seen.status.unwrap().black.unwrap().deadline, deadline);
 }

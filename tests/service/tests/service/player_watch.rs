@@ -44,7 +44,10 @@ async fn an_invite_is_shown_to_both_and_gone_when_it_is_closed() {
     };
     let made = ada.matchmaking().create_invite(request).await.unwrap().into_inner().invite.unwrap();
     for stream in [&mut at_ada, &mut at_bo] {
-        assert_eq!(state(stream, |state| !state.invites.is_empty()).await.invites, std::slice::from_ref(&made));
+        assert_eq!(
+            state(stream, |state| !state.invites.is_empty()).await.invites,
+            std::slice::from_ref(&made)
+        );
     }
     let accept =
         v1::AcceptInviteRequest { name: made.name, request_id: "accept".to_owned(), ..Default::default() };

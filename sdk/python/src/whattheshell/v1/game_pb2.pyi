@@ -576,7 +576,8 @@ class MatchSettings(_message.Message):
     milliseconds (u64); an enum as its number (u64); f3 as initial ‖ increment in milliseconds (two
     u64, 16 bytes); f10 as u64; f12 as seat ‖ level (two u64, 16 bytes). What does not apply is empty:
     f2 with a bank clock, f3 without, f5 when server-sealed, f9 where seats have no start time, f12
-    without a bot.
+    without a bot. A field that is added later, f13 and on, enters the hash after f12 only where it is
+    set, as lp(field number u32) and its own lp: the hash of a match without it never changes.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

@@ -142,8 +142,9 @@ class Transcript(_message.Message):
     key_id: _builtins.str
     """The server's signing key, as `GetServerInfo` lists it. Empty if not signed."""
     signature: _builtins.bytes
-    """Ed25519, 64 bytes, made once when the match ends; empty while it is live or where the server has
-    no signing key. It covers the 32 bytes of
+    """Ed25519, 64 bytes, made when the transcript of a finished match is asked for, by the key then in
+    use; empty while it is live. After a rotation another key signs the same h_end, and both signatures
+    stay valid. It covers the 32 bytes of
 
     ```text
     SHA-256( lp("whattheshell.v1.transcript") lp(h_end) lp(key id) )

@@ -157,7 +157,8 @@ class MatchServiceServicer:
     def RevealMove(self, request, context):
         """Commit-reveal only: opens the caller's commitment, once both are in. The first reveal is held
         back until the second. An opening that does not fit the commitment is refused as
-        COMMITMENT_MISMATCH and changes nothing; one that fits and names an illegal cell loses.
+        COMMITMENT_MISMATCH and changes nothing; one that fits and names an illegal cell loses. The opening
+        that is in may be sent again under any request id.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

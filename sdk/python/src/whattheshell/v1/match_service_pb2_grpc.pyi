@@ -73,7 +73,8 @@ class MatchServiceStub:
     RevealMove: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.RevealMoveRequest, _match_service_pb2.RevealMoveResponse]
     """Commit-reveal only: opens the caller's commitment, once both are in. The first reveal is held
     back until the second. An opening that does not fit the commitment is refused as
-    COMMITMENT_MISMATCH and changes nothing; one that fits and names an illegal cell loses.
+    COMMITMENT_MISMATCH and changes nothing; one that fits and names an illegal cell loses. The opening
+    that is in may be sent again under any request id.
     """
     WatchMatch: _grpc.UnaryStreamMultiCallable[_match_service_pb2.WatchMatchRequest, _match_service_pb2.WatchMatchResponse]
     """A match as it happens: a snapshot of the position after `after_turn`, then every later turn in
@@ -145,7 +146,8 @@ class MatchServiceAsyncStub(MatchServiceStub):
     RevealMove: _aio.UnaryUnaryMultiCallable[_match_service_pb2.RevealMoveRequest, _match_service_pb2.RevealMoveResponse]  # type: ignore[assignment]
     """Commit-reveal only: opens the caller's commitment, once both are in. The first reveal is held
     back until the second. An opening that does not fit the commitment is refused as
-    COMMITMENT_MISMATCH and changes nothing; one that fits and names an illegal cell loses.
+    COMMITMENT_MISMATCH and changes nothing; one that fits and names an illegal cell loses. The opening
+    that is in may be sent again under any request id.
     """
     WatchMatch: _aio.UnaryStreamMultiCallable[_match_service_pb2.WatchMatchRequest, _match_service_pb2.WatchMatchResponse]  # type: ignore[assignment]
     """A match as it happens: a snapshot of the position after `after_turn`, then every later turn in
@@ -244,7 +246,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_match_service_pb2.RevealMoveResponse, _abc.Awaitable[_match_service_pb2.RevealMoveResponse]]:
         """Commit-reveal only: opens the caller's commitment, once both are in. The first reveal is held
         back until the second. An opening that does not fit the commitment is refused as
-        COMMITMENT_MISMATCH and changes nothing; one that fits and names an illegal cell loses.
+        COMMITMENT_MISMATCH and changes nothing; one that fits and names an illegal cell loses. The opening
+        that is in may be sent again under any request id.
         """
 
     @_abc_1.abstractmethod

@@ -190,8 +190,9 @@ export type Transcript = Message<"whattheshell.v1.Transcript"> & {
   keyId: string;
 
   /**
-   * Ed25519, 64 bytes, made once when the match ends; empty while it is live or where the server has
-   * no signing key. It covers the 32 bytes of
+   * Ed25519, 64 bytes, made when the transcript of a finished match is asked for, by the key then in
+   * use; empty while it is live. After a rotation another key signs the same h_end, and both signatures
+   * stay valid. It covers the 32 bytes of
    *
    * ```text
    * SHA-256( lp("whattheshell.v1.transcript") lp(h_end) lp(key id) )
@@ -1089,7 +1090,8 @@ export const MatchService: GenService<{
   /**
    * Commit-reveal only: opens the caller's commitment, once both are in. The first reveal is held
    * back until the second. An opening that does not fit the commitment is refused as
-   * COMMITMENT_MISMATCH and changes nothing; one that fits and names an illegal cell loses.
+   * COMMITMENT_MISMATCH and changes nothing; one that fits and names an illegal cell loses. The opening
+   * that is in may be sent again under any request id.
    *
    * @generated from rpc whattheshell.v1.MatchService.RevealMove
    */
