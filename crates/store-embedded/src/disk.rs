@@ -93,7 +93,7 @@ impl Write {
     }
 }
 
-/// What survives when [`Disk::write`] returns.
+/// What survives once a write has returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Durability {
     /// The end of the process, of the machine, and of its power: one fsync for each group of commits.
