@@ -8,10 +8,12 @@
 //! This crate knows no domain type: `service` converts, and nobody else. A message that holds a sealed
 //! cell, a salt, a token or a secret has a `Debug` that does not show it.
 
+mod codec;
 mod error;
 mod names;
 mod redacted;
 
+pub use codec::SmallBuffers;
 pub use error::{ApiError, ERROR_DOMAIN, ErrorRow, FieldViolation, METADATA_RETRY_PUSHBACK, error_rows};
 pub use names::{Collection, NameError, is_id};
 

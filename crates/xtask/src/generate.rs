@@ -119,6 +119,7 @@ fn compile<'a>(out: &Path, protos: impl IntoIterator<Item = &'a &'a str>) -> any
     tonic_prost_build::configure()
         .out_dir(out)
         .emit_rerun_if_changed(false)
+        .codec_path("crate::SmallBuffers")
         .client_mod_attribute(".", "#[cfg(feature = \"client\")]")
         .skip_debug(REDACTED)
         .compile_fds(sources)

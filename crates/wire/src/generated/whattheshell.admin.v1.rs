@@ -289,7 +289,7 @@ pub mod admin_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.admin.v1.AdminService/AbortMatch",
             );
@@ -316,7 +316,7 @@ pub mod admin_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.admin.v1.AdminService/InspectMatch",
             );
@@ -343,7 +343,7 @@ pub mod admin_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.admin.v1.AdminService/ListNodes",
             );
@@ -370,7 +370,7 @@ pub mod admin_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.admin.v1.AdminService/ListPools",
             );
@@ -398,7 +398,7 @@ pub mod admin_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.admin.v1.AdminService/DrainNode",
             );
@@ -574,7 +574,7 @@ pub mod admin_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = AbortMatchSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -619,7 +619,7 @@ pub mod admin_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = InspectMatchSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -664,7 +664,7 @@ pub mod admin_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ListNodesSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -709,7 +709,7 @@ pub mod admin_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ListPoolsSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -754,7 +754,7 @@ pub mod admin_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = DrainNodeSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,

@@ -1498,7 +1498,7 @@ pub mod feed_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.FeedService/WatchFeed",
             );
@@ -1645,7 +1645,7 @@ pub mod feed_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = WatchFeedSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -2226,7 +2226,7 @@ pub mod match_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchService/GetMatch",
             );
@@ -2252,7 +2252,7 @@ pub mod match_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchService/ListMatches",
             );
@@ -2278,7 +2278,7 @@ pub mod match_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchService/JoinMatch",
             );
@@ -2312,7 +2312,7 @@ pub mod match_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchService/SealMove",
             );
@@ -2340,7 +2340,7 @@ pub mod match_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchService/RevealMove",
             );
@@ -2374,7 +2374,7 @@ pub mod match_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchService/WatchMatch",
             );
@@ -2396,7 +2396,7 @@ pub mod match_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchService/Resign",
             );
@@ -2422,7 +2422,7 @@ pub mod match_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchService/OfferDraw",
             );
@@ -2447,7 +2447,7 @@ pub mod match_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchService/AnswerDraw",
             );
@@ -2473,7 +2473,7 @@ pub mod match_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchService/GetTranscript",
             );
@@ -2725,7 +2725,7 @@ pub mod match_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = GetMatchSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -2770,7 +2770,7 @@ pub mod match_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ListMatchesSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -2815,7 +2815,7 @@ pub mod match_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = JoinMatchSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -2860,7 +2860,7 @@ pub mod match_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = SealMoveSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -2905,7 +2905,7 @@ pub mod match_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = RevealMoveSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -2951,7 +2951,7 @@ pub mod match_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = WatchMatchSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -2996,7 +2996,7 @@ pub mod match_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ResignSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -3041,7 +3041,7 @@ pub mod match_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = OfferDrawSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -3086,7 +3086,7 @@ pub mod match_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = AnswerDrawSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -3131,7 +3131,7 @@ pub mod match_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = GetTranscriptSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -3749,7 +3749,7 @@ pub mod matchmaking_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchmakingService/CreateTicket",
             );
@@ -3776,7 +3776,7 @@ pub mod matchmaking_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchmakingService/GetTicket",
             );
@@ -3803,7 +3803,7 @@ pub mod matchmaking_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchmakingService/RenewTicket",
             );
@@ -3831,7 +3831,7 @@ pub mod matchmaking_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchmakingService/WatchTicket",
             );
@@ -3859,7 +3859,7 @@ pub mod matchmaking_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchmakingService/CancelTicket",
             );
@@ -3887,7 +3887,7 @@ pub mod matchmaking_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchmakingService/CreateInvite",
             );
@@ -3914,7 +3914,7 @@ pub mod matchmaking_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchmakingService/GetInvite",
             );
@@ -3941,7 +3941,7 @@ pub mod matchmaking_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchmakingService/AcceptInvite",
             );
@@ -3968,7 +3968,7 @@ pub mod matchmaking_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchmakingService/DeclineInvite",
             );
@@ -3998,7 +3998,7 @@ pub mod matchmaking_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchmakingService/RevokeInvite",
             );
@@ -4026,7 +4026,7 @@ pub mod matchmaking_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.MatchmakingService/CreateBotMatch",
             );
@@ -4267,7 +4267,7 @@ pub mod matchmaking_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = CreateTicketSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -4312,7 +4312,7 @@ pub mod matchmaking_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = GetTicketSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -4358,7 +4358,7 @@ pub mod matchmaking_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = RenewTicketSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -4405,7 +4405,7 @@ pub mod matchmaking_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = WatchTicketSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -4451,7 +4451,7 @@ pub mod matchmaking_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = CancelTicketSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -4497,7 +4497,7 @@ pub mod matchmaking_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = CreateInviteSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -4542,7 +4542,7 @@ pub mod matchmaking_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = GetInviteSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -4588,7 +4588,7 @@ pub mod matchmaking_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = AcceptInviteSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -4634,7 +4634,7 @@ pub mod matchmaking_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = DeclineInviteSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -4680,7 +4680,7 @@ pub mod matchmaking_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = RevokeInviteSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -4726,7 +4726,7 @@ pub mod matchmaking_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = CreateBotMatchSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -5235,7 +5235,7 @@ pub mod player_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.PlayerService/GetPlayer",
             );
@@ -5262,7 +5262,7 @@ pub mod player_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.PlayerService/WatchPlayer",
             );
@@ -5287,7 +5287,7 @@ pub mod player_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.PlayerService/ListLeaderboard",
             );
@@ -5316,7 +5316,7 @@ pub mod player_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.PlayerService/MintPlayerToken",
             );
@@ -5343,7 +5343,7 @@ pub mod player_service_client {
                         format!("Service was not ready: {}", e.into()),
                     )
                 })?;
-            let codec = tonic_prost::ProstCodec::default();
+            let codec = crate::SmallBuffers::default();
             let path = http::uri::PathAndQuery::from_static(
                 "/whattheshell.v1.PlayerService/GetServerInfo",
             );
@@ -5527,7 +5527,7 @@ pub mod player_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = GetPlayerSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -5573,7 +5573,7 @@ pub mod player_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = WatchPlayerSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -5619,7 +5619,7 @@ pub mod player_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ListLeaderboardSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -5665,7 +5665,7 @@ pub mod player_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = MintPlayerTokenSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
@@ -5710,7 +5710,7 @@ pub mod player_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = GetServerInfoSvc(inner);
-                        let codec = tonic_prost::ProstCodec::default();
+                        let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
                                 accept_compression_encodings,
