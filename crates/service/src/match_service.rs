@@ -14,7 +14,7 @@ use crate::access::Caller;
 use crate::commands::Commands;
 use crate::convert::view;
 use crate::convert::{errors, match_name, request};
-use crate::drive::drive;
+use crate::drive::{Driven, drive};
 use crate::node::Node;
 use crate::page::{self, Page};
 use crate::watch;
@@ -34,13 +34,7 @@ impl MatchService for Matches {
     ) -> Result<Response<v1::GetMatchResponse>, Status> {
         let caller = Caller::of(&request);
         let request = request.into_inner();
-        let id = request::match_id("name", &request.name)?;
-        // A deadline that has passed decides before anything that depends on it is answered.
-        let driven = drive(self.store(), id, |game| {
-            caller.viewer(&request.player, game)?;
-            Ok(Command::Tick)
-        })
-        .await?;
+        let driven = self.look(&caller, &request.name, &request.player).await?;
         let viewer = caller.viewer(&request.player, &driven.game)?;
         Ok(Response::new(v1::GetMatchResponse {
             r#match: Some(view::game(&driven.game, driven.now, viewer)),
@@ -147,12 +141,7 @@ impl MatchService for Matches {
     ) -> Result<Response<v1::GetTranscriptResponse>, Status> {
         let caller = Caller::of(&request);
         let request = request.into_inner();
-        let id = request::match_id("name", &request.name)?;
-        let driven = drive(self.store(), id, |game| {
-            caller.viewer(&request.player, game)?;
-            Ok(Command::Tick)
-        })
-        .await?;
+        let driven = self.look(&caller, &request.name, &request.player).await?;
         let transcript = self.transcript(&driven.game).await?;
         Ok(Response::new(v1::GetTranscriptResponse { transcript: Some(transcript) }))
     }
@@ -161,6 +150,17 @@ impl MatchService for Matches {
 impl Matches {
     fn store(&self) -> &dyn store::Store {
         self.node.store.as_ref()
+    }
+
+    /// A match as it is now, for whoever may see it. A deadline that has passed decides before anything
+    /// that depends on it is answered.
+    async fn look(&self, caller: &Caller, name: &str, player: &str) -> Result<Driven, ApiError> {
+        let id = request::match_id("name", name)?;
+        drive(self.store(), id, |game| {
+            caller.viewer(player, game)?;
+            Ok(Command::Tick)
+        })
+        .await
     }
 
     fn commands(&self) -> Commands<'_> {
