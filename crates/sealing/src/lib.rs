@@ -4,7 +4,7 @@
 //! players, [`turn_hash`] (h_t) over each resolved turn, [`end_hash`] (h_end) over its ending. A
 //! player binds himself to a cell by a [`Commitment`] before the turn resolves; the [`Opening`] that
 //! is published afterwards shows that the move went in unchanged. A [`Transcript`] holds all of it
-//! and [`Transcript::verify`] checks it by playing the match again. The service signs receipts and
+//! and [`Transcript::verify`] checks it by playing the match again; a [`Replay`] does so turn by turn. The service signs receipts and
 //! finished matches with Ed25519 ([`ServerSigningKey`]), a player his commitments if he likes
 //! ([`PlayerSigningKey`]). An opening that must be stored before its turn resolves is put in a box
 //! ([`seal_box`]).
@@ -27,6 +27,7 @@ mod key_id;
 mod match_id;
 mod opening;
 mod preimage;
+mod replay;
 mod seal_box;
 mod settings;
 mod signature;
@@ -40,6 +41,7 @@ pub use key_id::{KeyId, MalformedKeyId};
 pub use match_id::{MalformedMatchId, MatchId};
 pub use opening::{Opening, Salt, SealContext};
 pub use preimage::FIELD_BYTES_MAX;
+pub use replay::Replay;
 pub use seal_box::{BoxContext, BoxError, BoxKey, BoxNonce, SealBox, open_box, seal_box};
 pub use settings::{Bank, BotSeat, RULES_VERSION, SettingsFields};
 pub use signature::{

@@ -4,16 +4,15 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use rules::{IllegalTurn, Outcome, PerSeat, Position, Seat};
+use rules::{PerSeat, Position, Seat};
 
 use crate::bytes::{Digest, Signature};
-use crate::chain::{Party, TurnFacts, end_hash, match_hash, turn_hash};
-use crate::ending::{EndReason, Ending, MatchResult, decided_by_turn};
+use crate::chain::{Party, TurnFacts};
+use crate::ending::Ending;
 use crate::match_id::MatchId;
-use crate::opening::SealContext;
-use crate::preimage::FIELD_BYTES_MAX;
-use crate::settings::{RULES_VERSION, SettingsFields};
-use crate::signature::{ServerKey, verify_end, verify_player};
+use crate::replay::Replay;
+use crate::settings::SettingsFields;
+use crate::signature::{ServerKey, verify_end};
 
 /// Settings, turns and ending of a match, with every hash that its chain claims.
 ///
@@ -72,9 +71,9 @@ pub struct TranscriptError {
 pub enum Claim {
     /// There is one hash for each turn, and one for the ending if there is one.
     HashCount,
-    /// Every text fits a field of [`FIELD_BYTES_MAX`] bytes.
+    /// Every text fits a field of [`FIELD_BYTES_MAX`](crate::FIELD_BYTES_MAX) bytes.
     FieldLength,
-    /// The match was played by rules that this library plays, [`RULES_VERSION`].
+    /// The match was played by rules that this library plays, [`RULES_VERSION`](crate::RULES_VERSION).
     RulesVersion,
     /// h_0 is the hash of match id, settings and parties.
     FirstHash,
@@ -199,7 +198,7 @@ impl fmt::Display for TranscriptError {
 impl core::error::Error for TranscriptError {}
 
 /// Refuses a claim about the match or its ending unless it holds.
-fn require(holds: bool, claim: Claim) -> Result<(), TranscriptError> {
+pub(crate) fn require(holds: bool, claim: Claim) -> Result<(), TranscriptError> {
     if holds { Ok(()) } else { Err(TranscriptError { turn: None, seat: None, claim }) }
 }
 
@@ -215,25 +214,18 @@ impl Transcript {
     ///
     /// The first claim that does not hold.
     pub fn verify(&self) -> Result<Verified, TranscriptError> {
-        self.verify_start()?;
-        let mut replay = Replay {
-            transcript: self,
-            position: Position::initial(),
-            before: Position::initial().outcome(),
-            resolved_ms: 0,
-            last: self.first_hash,
-        };
-        for ((facts, claimed), turn) in self.turns.iter().zip(&self.turn_hashes).zip(1..) {
-            replay.turn(turn, facts, claimed).map_err(|(seat, claim)| TranscriptError {
-                turn: Some(turn),
-                seat,
-                claim,
-            })?;
+        let counted =
+            self.turns.len() == self.turn_hashes.len() && self.ending.is_some() == self.end_hash.is_some();
+        require(counted, Claim::HashCount)?;
+        let (settings, parties) = (self.settings.clone(), self.parties.clone());
+        let mut replay = Replay::new(self.match_id, settings, parties, &self.first_hash)?;
+        for (facts, claimed) in self.turns.iter().zip(&self.turn_hashes) {
+            replay.turn(facts, claimed)?;
         }
-        if let (Some(ending), Some(claimed)) = (&self.ending, &self.end_hash) {
-            replay.ending(ending, claimed)?;
+        match (&self.ending, &self.end_hash) {
+            (Some(ending), Some(claimed)) => replay.end(ending, claimed),
+            _ => Ok(replay.verified()),
         }
-        Ok(Verified { position: replay.position, last: replay.last })
     }
 
     /// Checks every claim, and that the service signed the end with one of `keys`: those that the
@@ -254,160 +246,5 @@ impl Transcript {
         let by_it = |end: &Digest| verify_end(end, &signed.key_id, &signed.signature, &key.public_key);
         require(self.end_hash.as_ref().is_some_and(by_it), Claim::ServerSignature)?;
         Ok(verified)
-    }
-
-    /// Checks what there is before the first turn.
-    fn verify_start(&self) -> Result<(), TranscriptError> {
-        let counted =
-            self.turns.len() == self.turn_hashes.len() && self.ending.is_some() == self.end_hash.is_some();
-        require(counted, Claim::HashCount)?;
-        let fits = |text: &String| text.len() <= FIELD_BYTES_MAX;
-        require(fits(&self.settings.rules_version), Claim::FieldLength)?;
-        for (seat, party) in self.parties.iter() {
-            if !fits(&party.player) {
-                return Err(TranscriptError { turn: None, seat: Some(seat), claim: Claim::FieldLength });
-            }
-        }
-        require(self.settings.rules_version == RULES_VERSION, Claim::RulesVersion)?;
-        let first = match_hash(self.match_id, &self.settings, self.parties.as_ref());
-        require(first == self.first_hash, Claim::FirstHash)
-    }
-}
-
-/// Where the replay of a transcript stands.
-struct Replay<'a> {
-    transcript: &'a Transcript,
-    position: Position,
-    before: Outcome,
-    resolved_ms: u64,
-    last: Digest,
-}
-
-impl Replay<'_> {
-    /// Checks a turn and plays it.
-    fn turn(&mut self, turn: u32, facts: &TurnFacts, claimed: &Digest) -> Result<(), (Option<Seat>, Claim)> {
-        let settings = &self.transcript.settings;
-        if u64::from(turn) > settings.turn_limit {
-            return Err((None, Claim::TurnLimit));
-        }
-        let before = self.position.outcome();
-        if before.status.is_over() {
-            return Err((None, Claim::GameOver));
-        }
-        self.turn_times(facts)?;
-        self.commitments(turn, facts)?;
-        let cells = facts.openings.as_ref().map(|opening| opening.cell);
-        let after = self.position.play(cells.black, cells.white).map_err(|illegal| match illegal {
-            IllegalTurn::GameOver => (None, Claim::GameOver),
-            IllegalTurn::Occupied(seat) => (Some(seat), Claim::Move),
-        })?;
-        if turn_hash(&self.last, facts, &after) != *claimed {
-            return Err((None, Claim::TurnHash));
-        }
-        self.player_signatures(facts)?;
-        self.position = after;
-        self.before = before;
-        self.resolved_ms = facts.resolved_ms;
-        self.last = *claimed;
-        Ok(())
-    }
-
-    /// Checks that a turn's stamps are in order.
-    fn turn_times(&self, facts: &TurnFacts) -> Result<(), (Option<Seat>, Claim)> {
-        if !(self.resolved_ms..=facts.resolved_ms).contains(&facts.opened_ms) {
-            return Err((None, Claim::TurnTimes));
-        }
-        for (seat, sealed_ms) in facts.sealed_ms.iter() {
-            if !(facts.opened_ms..=facts.resolved_ms).contains(sealed_ms) {
-                return Err((Some(seat), Claim::TurnTimes));
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks that both openings open their commitments.
-    fn commitments(&self, turn: u32, facts: &TurnFacts) -> Result<(), (Option<Seat>, Claim)> {
-        for seat in Seat::BOTH {
-            let context = SealContext {
-                match_id: self.transcript.match_id,
-                turn,
-                seat,
-                player: &self.transcript.parties[seat].player,
-                previous: &self.last,
-            };
-            if !context.opens(&facts.commitments[seat], &facts.openings[seat]) {
-                return Err((Some(seat), Claim::Commitment));
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks the signatures that players with a key of their own made.
-    fn player_signatures(&self, facts: &TurnFacts) -> Result<(), (Option<Seat>, Claim)> {
-        for (seat, party) in self.transcript.parties.iter() {
-            if let (Some(key), Some(signature)) = (&party.public_key, &facts.signatures[seat])
-                && !verify_player(&facts.commitments[seat], signature, key)
-            {
-                return Err((Some(seat), Claim::PlayerSignature));
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks the ending against the position reached.
-    fn ending(&mut self, ending: &Ending, claimed: &Digest) -> Result<(), TranscriptError> {
-        require(ending.time_ms >= self.resolved_ms, Claim::EndTime)?;
-        require(ending.reason.allows(ending.result), Claim::EndResult)?;
-        require(self.fits_board(ending), Claim::EndBoard)?;
-        require(self.fits_commitments(ending), Claim::EndCommitments)?;
-        require(end_hash(&self.last, ending) == *claimed, Claim::EndHash)?;
-        self.last = *claimed;
-        Ok(())
-    }
-
-    /// Whether result and reason agree with what the last turn decided.
-    fn fits_board(&self, ending: &Ending) -> bool {
-        let turns = self.transcript.turns.len();
-        let decided = u32::try_from(turns).ok().filter(|turn| *turn > 0).and_then(|turn| {
-            decided_by_turn(&self.before, &self.position.outcome(), turn, self.transcript.settings.turn_limit)
-        });
-        match decided {
-            Some(decided) => decided == (ending.result, ending.reason),
-            None => {
-                let of_a_turn = matches!(
-                    ending.reason,
-                    EndReason::Row | EndReason::SuddenDeath | EndReason::FullBoard | EndReason::TurnLimit
-                );
-                let began = ending.result != MatchResult::Aborted;
-                !of_a_turn && (began || turns == 0)
-            }
-        }
-    }
-
-    /// Whether the open turn holds the commitments that the reason implies.
-    fn fits_commitments(&self, ending: &Ending) -> bool {
-        let held = ending.unresolved.as_ref().map(Option::is_some);
-        let none = !held.black && !held.white;
-        if ending.result == MatchResult::Aborted {
-            return none;
-        }
-        match ending.reason {
-            EndReason::Row
-            | EndReason::SuddenDeath
-            | EndReason::FullBoard
-            | EndReason::TurnLimit
-            | EndReason::NoShow
-            | EndReason::BothFlagged => none,
-            EndReason::Flag => ending.result.winner().is_some_and(|winner| !held[winner.opponent()]),
-            EndReason::FailedReveal => {
-                let revealing = self.transcript.settings.seal_mode == SettingsFields::COMMIT_REVEAL;
-                revealing && held.black && held.white
-            }
-            EndReason::Resignation
-            | EndReason::AgreedDraw
-            | EndReason::Operator
-            | EndReason::Idle
-            | EndReason::LostHistory => true,
-        }
     }
 }

@@ -8,6 +8,7 @@ mod sealing {
     mod boxes;
     mod identity;
     mod limits;
+    mod replaying;
     mod secrecy;
     mod signatures;
     mod tampering;
