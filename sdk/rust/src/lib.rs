@@ -54,6 +54,7 @@ mod credential;
 mod draw;
 mod error;
 mod ledger;
+mod line;
 mod match_handle;
 mod player;
 mod random;

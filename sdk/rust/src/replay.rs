@@ -1,7 +1,7 @@
 //! A match played again, turn by turn, against what the server says.
 
-use rules::{Cell, Event, IllegalTurn, PerSeat, Position, Seat};
-use sealing::{Claim as Chain, Digest, Ending, RULES_VERSION, SealContext, TurnFacts, turn_hash};
+use rules::{Cell, Event, PerSeat, Position, Turn};
+use sealing::{Digest, Ending, Verified};
 use wire::v1;
 
 use crate::convert::{self, Terms};
@@ -35,51 +35,40 @@ pub struct Finish {
     pub ending: Option<Ending>,
 }
 
-/// The turns of a match so far, all of them verified.
-pub(crate) struct Replay {
-    transcript: sealing::Transcript,
-    position: Position,
-    hash: Digest,
-}
+/// The turns of a match so far, all of them verified: first what its hashes take, then what only the
+/// messages claim.
+pub(crate) struct Replay(sealing::Replay);
 
 impl Replay {
-    /// A match before its first turn, by rules that this client can play.
-    pub(crate) fn start(terms: Terms) -> Result<Self, Violation> {
-        if terms.settings.rules_version != RULES_VERSION {
-            return Err(Violation::of_match(Claim::Transcript(Chain::RulesVersion)));
-        }
-        let first_hash = terms.first_hash();
-        let transcript = sealing::Transcript {
-            match_id: terms.match_id,
-            settings: terms.settings,
-            parties: terms.parties,
-            first_hash,
-            turns: Vec::new(),
-            turn_hashes: Vec::new(),
-            ending: None,
-            end_hash: None,
-        };
-        Ok(Self { transcript, position: Position::initial(), hash: first_hash })
+    /// A match before its first turn, by rules that this client can play; `first_hash` is the claimed h_0.
+    pub(crate) fn start(terms: Terms, first_hash: &Digest) -> Result<Self, Violation> {
+        let Terms { match_id, settings, parties } = terms;
+        Ok(Self(sealing::Replay::new(match_id, settings, parties, first_hash)?))
     }
 
     /// h_0.
     pub(crate) fn first_hash(&self) -> Digest {
-        self.transcript.first_hash
+        self.0.first_hash()
     }
 
     /// The last verified turn; 0 before the first.
     pub(crate) fn turn(&self) -> u32 {
-        u32::try_from(self.transcript.turns.len()).unwrap_or(u32::MAX)
+        self.0.turns()
     }
 
     /// The hash after that turn.
     pub(crate) fn hash(&self) -> Digest {
-        self.hash
+        self.0.hash()
     }
 
     /// The board after that turn.
     pub(crate) fn position(&self) -> Position {
-        self.position
+        self.0.position()
+    }
+
+    /// What the turns so far lead to.
+    pub(crate) fn verified(&self) -> Verified {
+        self.0.verified()
     }
 
     /// Verifies the next turn and plays it.
@@ -88,71 +77,36 @@ impl Replay {
         if message.turn != turn {
             return Err(Violation::of_turn(message.turn, Claim::Sequence));
         }
-        self.verify(turn, &message).map_err(|(seat, claim)| Violation { turn: Some(turn), seat, claim })
-    }
-
-    fn verify(
-        &mut self,
-        turn: u32,
-        message: &v1::ResolvedTurn,
-    ) -> Result<VerifiedTurn, (Option<Seat>, Claim)> {
-        let of_turn = |claim| (None, claim);
-        if u64::from(turn) > self.transcript.settings.turn_limit {
-            return Err(of_turn(Claim::Transcript(Chain::TurnLimit)));
-        }
-        let facts = convert::turn_facts(message)?;
-        self.verify_commitments(turn, &facts)?;
-        let cells = facts.openings.as_ref().map(|opening| opening.cell);
-        let played = self.position.resolve(cells.black, cells.white).map_err(|illegal| match illegal {
-            IllegalTurn::GameOver => of_turn(Claim::Transcript(Chain::GameOver)),
-            IllegalTurn::Occupied(seat) => (Some(seat), Claim::Transcript(Chain::Move)),
+        let facts = convert::turn_facts(&message).map_err(|(seat, claim)| Violation {
+            turn: Some(turn),
+            seat,
+            claim,
         })?;
+        let of_turn = |claim| Violation::of_turn(turn, claim);
         let hash = convert::digest(&message.hash, "hash").map_err(of_turn)?;
-        if turn_hash(&self.hash, &facts, &played.position) != hash {
-            return Err(of_turn(Claim::Transcript(Chain::TurnHash)));
-        }
-        if convert::position(message.position.as_ref()) != Some(played.position) {
+        let Turn { position, black, white, events } = self.0.turn(&facts, &hash)?;
+        if convert::position(message.position.as_ref()) != Some(position) {
             return Err(of_turn(Claim::Position));
         }
-        if !convert::same_events(&message.events, &played.events) {
+        if !convert::same_events(&message.events, &events) {
             return Err(of_turn(Claim::Events));
         }
-        self.position = played.position;
-        self.hash = hash;
-        self.transcript.turns.push(facts);
-        self.transcript.turn_hashes.push(hash);
-        let (events, position) = (played.events, played.position);
-        Ok(VerifiedTurn { turn, cells, events, position, hash, message: message.clone() })
+        Ok(VerifiedTurn { turn, cells: PerSeat { black, white }, events, position, hash, message })
     }
 
-    fn verify_commitments(&self, turn: u32, facts: &TurnFacts) -> Result<(), (Option<Seat>, Claim)> {
-        for seat in Seat::BOTH {
-            let context = SealContext {
-                match_id: self.transcript.match_id,
-                turn,
-                seat,
-                player: &self.transcript.parties[seat].player,
-                previous: &self.hash,
-            };
-            if !context.opens(&facts.commitments[seat], &facts.openings[seat]) {
-                return Err((Some(seat), Claim::Transcript(Chain::Commitment)));
-            }
-        }
-        Ok(())
-    }
-
-    /// Verifies the end, and with it every claim that only the whole match can show.
-    pub(crate) fn finish(&mut self, message: v1::MatchFinished) -> Result<Finish, Violation> {
+    /// Verifies the end, and says where it leaves the match.
+    pub(crate) fn finish(self, message: v1::MatchFinished) -> Result<(Finish, Verified), Violation> {
         if message.turn != self.turn() {
             return Err(Violation::of_turn(message.turn, Claim::Sequence));
         }
         let ending = convert::ending(&message).map_err(Violation::of_match)?;
-        if ending.is_some() {
-            let end_hash = convert::digest(&message.end_hash, "end_hash").map_err(Violation::of_match)?;
-            self.transcript.end_hash = Some(end_hash);
-        }
-        self.transcript.ending.clone_from(&ending);
-        self.transcript.verify()?;
-        Ok(Finish { message, ending })
+        let verified = match &ending {
+            Some(ending) => {
+                let hash = convert::digest(&message.end_hash, "end_hash").map_err(Violation::of_match)?;
+                self.0.end(ending, &hash)?
+            }
+            None => self.verified(),
+        };
+        Ok((Finish { message, ending }, verified))
     }
 }

@@ -147,38 +147,20 @@ fn verify(message: &v1::Transcript) -> Result<VerifiedMatch, Violation> {
     let (settings, black, white) = (&message.settings, &message.black, &message.white);
     let terms = Terms::read(&message.r#match, settings.as_ref(), black.as_ref(), white.as_ref());
     let terms = terms.map_err(of_match)?;
-    // The chain first, and the first claim of it that fails is the one to name; then what only the
-    // messages claim.
-    let verified = chain(message, &terms)?.verify()?;
-    let mut replay = Replay::start(terms)?;
+    let first_hash = convert::digest(&message.first_hash, "first_hash").map_err(of_match)?;
+    let mut replay = Replay::start(terms, &first_hash)?;
     let turns = message.turns.iter().map(|turn| replay.play(turn.clone()));
     let turns = turns.collect::<Result<Vec<_>, _>>()?;
-    let finish = message.finish.clone().map(|finish| replay.finish(finish)).transpose()?;
-    let (position, last_hash) = (verified.position, verified.last);
-    Ok(VerifiedMatch { name: message.r#match.clone(), turns, finish, position, last_hash })
-}
-
-/// The transcript as its hashes take it.
-fn chain(message: &v1::Transcript, terms: &Terms) -> Result<sealing::Transcript, Violation> {
-    let of_match = Violation::of_match;
-    let first_hash = convert::digest(&message.first_hash, "first_hash").map_err(of_match)?;
-    let mut turns = Vec::with_capacity(message.turns.len());
-    let mut turn_hashes = Vec::with_capacity(message.turns.len());
-    for (turn, number) in message.turns.iter().zip(1..) {
-        if turn.turn != number {
-            return Err(Violation::of_turn(turn.turn, Claim::Sequence));
+    let (finish, verified) = match &message.finish {
+        Some(finish) => {
+            let (finish, verified) = replay.finish(finish.clone())?;
+            if finish.ending.is_none() {
+                return Err(of_match(Claim::KnownEnding));
+            }
+            (Some(finish), verified)
         }
-        let in_turn = |(seat, claim)| Violation { turn: Some(number), seat, claim };
-        turns.push(convert::turn_facts(turn).map_err(in_turn)?);
-        turn_hashes.push(convert::digest(&turn.hash, "hash").map_err(|claim| in_turn((None, claim)))?);
-    }
-    let (mut ending, mut end_hash) = (None, None);
-    if let Some(finish) = &message.finish {
-        let known = convert::ending(finish).map_err(of_match)?;
-        ending = Some(known.ok_or(of_match(Claim::KnownEnding))?);
-        let no_hash = |_| of_match(Claim::Transcript(Chain::HashCount));
-        end_hash = Some(convert::digest(&finish.end_hash, "end_hash").map_err(no_hash)?);
-    }
-    let Terms { match_id, settings, parties } = terms.clone();
-    Ok(sealing::Transcript { match_id, settings, parties, first_hash, turns, turn_hashes, ending, end_hash })
+        None => (None, replay.verified()),
+    };
+    let name = message.r#match.clone();
+    Ok(VerifiedMatch { name, turns, finish, position: verified.position, last_hash: verified.last })
 }

@@ -5,41 +5,22 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use futures::Stream;
 use futures::stream::{self, BoxStream, StreamExt as _};
 use rules::Seat;
 use sealing::{Claim as Chain, Commitment, Digest, EndReason};
-use tokio::time::{sleep, timeout};
-use tonic::{Code, Streaming};
+use tonic::Streaming;
 use wire::v1;
 use wire::v1::match_service_client::MatchServiceClient;
 use wire::v1::watch_match_response::Update as Wire;
 
-use crate::call::retry_delay;
 use crate::convert::{self, Terms};
 use crate::ledger::{Head, Ledger};
+use crate::line::Line;
 use crate::replay::Replay;
 use crate::reveal::Reveal;
-use crate::{Claim, Error, Finish, Player, VerifiedTurn, Violation, retry};
-
-/// The silence to expect before the server has said how often its heart beats.
-const HEARTBEAT_DEFAULT: Duration = Duration::from_secs(10);
-
-/// The longest interval that a server's word is taken for: beyond it a dead network would go unnoticed.
-const HEARTBEAT_MAX: Duration = Duration::from_secs(10 * 60);
-
-/// The longest wait before the first attempt to resume; it doubles with each further one. Chosen at
-/// random up to that, so that the streams of a lost node do not come back at once.
-const RESUME_BACKOFF_FIRST: Duration = Duration::from_millis(250);
-
-/// The longest wait before any attempt to resume.
-const RESUME_BACKOFF_MAX: Duration = Duration::from_secs(10);
-
-/// The most attempts to resume in a row without anything new: about half a minute, longer than a node's
-/// restart or a store's failover takes.
-const RESUMES_MAX: u32 = 12;
+use crate::{Claim, Error, Finish, Player, VerifiedTurn, Violation};
 
 /// What a [`MatchStream`] yields.
 #[derive(Clone, PartialEq, Debug)]
@@ -82,17 +63,14 @@ impl MatchStream {
     pub(crate) fn new(player: Player, name: &str, ledger: Ledger, first_hash: Option<Digest>) -> Self {
         let is_connected = Arc::new(AtomicBool::new(false));
         let watcher = Watcher {
-            is_connected: Arc::clone(&is_connected),
+            line: Line::new(Arc::clone(&is_connected)),
             player,
             name: name.to_owned(),
             ledger,
             first_hash,
             replay: None,
-            connection: None,
             last_status: None,
             due_reveal: None,
-            silence: Silence { heartbeat: HEARTBEAT_DEFAULT, is_told: false },
-            failures: 0,
             is_over: false,
         };
         let updates = stream::try_unfold(watcher, |mut watcher| async move {
@@ -129,60 +107,19 @@ impl fmt::Debug for MatchStream {
     }
 }
 
-/// How long no message may come.
-#[derive(Clone, Copy)]
-struct Silence {
-    heartbeat: Duration,
-    /// Whether the interval is the server's word.
-    is_told: bool,
-}
-
-impl Silence {
-    /// After twice the interval the stream is dead.
-    fn limit(self) -> Duration {
-        2 * self.heartbeat
-    }
-
-    /// The server has said how often its heart beats.
-    fn told(&mut self, interval: Option<&prost_types::Duration>) {
-        let interval = interval.and_then(|interval| Duration::try_from(*interval).ok());
-        if let Some(interval) = interval.filter(|interval| !interval.is_zero()) {
-            *self = Self { heartbeat: interval.min(HEARTBEAT_MAX), is_told: true };
-        }
-    }
-
-    /// The limit has passed. If it was a guess, the server may just be set to a longer interval.
-    fn passed(&mut self) {
-        if !self.is_told {
-            self.heartbeat = (2 * self.heartbeat).min(HEARTBEAT_MAX);
-        }
-    }
-}
-
 /// What stands behind a stream.
 struct Watcher {
-    /// What the stream's holder is told.
-    is_connected: Arc<AtomicBool>,
+    line: Line<v1::WatchMatchResponse>,
     player: Player,
     name: String,
     ledger: Ledger,
     first_hash: Option<Digest>,
     /// The turns verified so far; none before the first snapshot.
     replay: Option<Replay>,
-    connection: Option<Connection>,
     last_status: Option<v1::MatchStatus>,
     /// The player's move that the opponent waits for.
     due_reveal: Option<Reveal>,
-    silence: Silence,
-    /// Attempts in a row without anything new.
-    failures: u32,
     is_over: bool,
-}
-
-/// One open call; its snapshot comes first.
-struct Connection {
-    messages: Streaming<v1::WatchMatchResponse>,
-    has_begun: bool,
 }
 
 impl Watcher {
@@ -190,17 +127,16 @@ impl Watcher {
     async fn next(&mut self) -> Result<Option<Update>, Error> {
         while !self.is_over {
             match self.receive().await {
-                Ok(Some(message)) => {
-                    self.is_connected.store(true, Ordering::Relaxed);
-                    let update = self.take(message)?;
+                Ok((Some(message), is_first)) => {
+                    let update = self.take(message, is_first)?;
                     self.reveal().await?;
                     if let Some(update) = update {
                         return Ok(Some(update));
                     }
                 }
                 // An update of a kind that only a newer client knows.
-                Ok(None) => {}
-                Err(error) => self.resume_after(error).await?,
+                Ok((None, _)) => {}
+                Err(error) => self.line.resume_after(error).await?,
             }
         }
         Ok(None)
@@ -212,29 +148,21 @@ impl Watcher {
         let Some(reveal) = self.due_reveal.take() else { return Ok(()) };
         match reveal.send(&self.player, &self.name, &self.ledger).await {
             Err(error) if error.is_uncertain() => {
-                self.resume_after(Error::StreamBroken("a reveal gets no answer")).await
+                self.line.resume_after(Error::StreamBroken("a reveal gets no answer")).await
             }
             Err(error) if Reveal::is_too_late(&error) => Ok(()),
             answer => answer,
         }
     }
 
-    /// The next message, from a connection that is opened if there is none.
-    async fn receive(&mut self) -> Result<Option<Wire>, Error> {
-        if self.connection.is_none() {
+    /// The next message, from a call that is opened if there is none, and whether it is the call's first.
+    async fn receive(&mut self) -> Result<(Option<Wire>, bool), Error> {
+        if !self.line.is_open() {
             let messages = self.open().await?;
-            self.connection = Some(Connection { messages, has_begun: false });
+            self.line.opened(messages);
         }
-        let Some(connection) = &mut self.connection else { return Ok(None) };
-        match timeout(self.silence.limit(), connection.messages.message()).await {
-            Ok(Ok(Some(message))) => Ok(message.update),
-            Ok(Ok(None)) => Err(Error::StreamBroken("it ended before the match")),
-            Ok(Err(status)) => Err(Error::from_status(status)),
-            Err(_) => {
-                self.silence.passed();
-                Err(Error::StreamBroken("nothing came for twice the heartbeat's interval"))
-            }
-        }
+        let (message, is_first) = self.line.message().await?;
+        Ok((message.update, is_first))
     }
 
     /// Opens the stream after the last verified turn.
@@ -254,29 +182,9 @@ impl Watcher {
         self.player.caller().open(request, call).await
     }
 
-    /// Waits before the next attempt, if there is one.
-    async fn resume_after(&mut self, error: Error) -> Result<(), Error> {
-        self.connection = None;
-        self.is_connected.store(false, Ordering::Relaxed);
-        self.failures += 1;
-        // A stream that never came up is a call that failed; one that did is worth waiting for.
-        let failures_max = if self.replay.is_some() { RESUMES_MAX } else { retry::TRIES_MAX - 1 };
-        let is_worth_it = error.is_unavailable() || (self.replay.is_some() && is_exhausted(&error));
-        if !is_worth_it || self.failures > failures_max {
-            return Err(error);
-        }
-        let jitter = retry::backoff(RESUME_BACKOFF_FIRST, RESUME_BACKOFF_MAX, self.failures);
-        sleep(retry_delay(&error).unwrap_or_default() + jitter).await;
-        Ok(())
-    }
-
     /// Verifies a message. None: there is nothing in it to yield.
-    fn take(&mut self, message: Wire) -> Result<Option<Update>, Error> {
-        let has_begun = self
-            .connection
-            .as_mut()
-            .is_some_and(|connection| std::mem::replace(&mut connection.has_begun, true));
-        if has_begun == matches!(message, Wire::Snapshot(_)) {
+    fn take(&mut self, message: Wire, is_first: bool) -> Result<Option<Update>, Error> {
+        if is_first != matches!(message, Wire::Snapshot(_)) {
             return Err(Violation::of_match(Claim::Field("snapshot")).into());
         }
         match (message, &mut self.replay) {
@@ -287,7 +195,7 @@ impl Watcher {
                 self.check_own(&turn)?;
                 self.check_opponent(&turn)?;
                 self.ledger.advance(Head { turn: turn.turn, hash: turn.hash, position: turn.position });
-                self.failures = 0;
+                self.line.progressed();
                 Ok(Some(Update::Turn(turn)))
             }
             (Wire::Status(status), Some(_)) => {
@@ -297,23 +205,20 @@ impl Watcher {
                 self.due_reveal = Reveal::due(&status, &self.ledger)?;
                 Ok(is_new.then_some(Update::Status(status)))
             }
-            (Wire::Finished(finish), Some(replay)) => {
-                let finish = replay.finish(finish)?;
+            (Wire::Finished(finish), Some(_)) => {
+                let Some(replay) = self.replay.take() else { return Ok(None) };
+                let (finish, _) = replay.finish(finish)?;
                 self.check_unresolved(&finish)?;
                 self.is_over = true;
                 Ok(Some(Update::Finished(finish)))
             }
             (Wire::Heartbeat(heartbeat), Some(replay)) => {
-                self.silence.told(heartbeat.interval.as_ref());
+                self.line.told(heartbeat.interval.as_ref());
                 if heartbeat.head_turn > replay.turn() {
                     // The server has sent all it had and is silent, and yet a turn is missing here.
-                    self.connection = None;
-                    self.failures += 1;
-                    if self.failures > RESUMES_MAX {
-                        return Err(Error::StreamBroken("a turn that the server has does not come"));
-                    }
+                    self.line.give_up_call("a turn that the server has does not come")?;
                 } else {
-                    self.failures = 0;
+                    self.line.progressed();
                 }
                 Ok(None)
             }
@@ -333,7 +238,7 @@ impl Watcher {
         let is_first = self.replay.is_none();
         let replay = match &mut self.replay {
             Some(replay) => replay,
-            None => self.replay.insert(Replay::start(terms)?),
+            None => self.replay.insert(Replay::start(terms, &first_hash)?),
         };
         if replay.first_hash() != first_hash || self.first_hash.is_some_and(|known| known != first_hash) {
             return Err(of_match(Claim::History));
@@ -397,8 +302,4 @@ fn is_commitment_of(turn: &VerifiedTurn, seat: Seat, commitment: &Commitment) ->
         Seat::White => &turn.message.white,
     };
     opening.as_ref().is_some_and(|opening| opening.commitment == commitment.as_bytes())
-}
-
-fn is_exhausted(error: &Error) -> bool {
-    matches!(error, Error::Api(error) if error.code() == Code::ResourceExhausted)
 }

@@ -23,6 +23,9 @@ pub(crate) fn lies() -> Vec<Lie> {
         of(black, chain(Chain::Commitment), |turn| turn.black.as_mut().unwrap().commitment[0] ^= 1),
         of(None, chain(Chain::TurnHash), |turn| turn.hash[0] ^= 1),
         of(None, chain(Chain::TurnHash), |turn| turn.resolve_time.as_mut().unwrap().seconds += 1),
+        of(black, chain(Chain::TurnTimes), |turn| {
+            turn.black.as_mut().unwrap().seal_time.as_mut().unwrap().seconds -= 1;
+        }),
         of(None, Claim::Position, |turn| {
             let position = turn.position.as_mut().unwrap();
             position.cells = position.cells.replace('b', ".");
