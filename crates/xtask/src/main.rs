@@ -41,6 +41,8 @@ enum Task {
         #[arg(long)]
         full: bool,
     },
+    /// Install what the tests need: all of it before a run of `cargo test` alone
+    SetUp,
     /// Check layers, file sizes, names, paths and test binaries
     Tidy,
     /// Write the generated code that belongs to proto/
@@ -81,6 +83,7 @@ fn run(task: Task) -> anyhow::Result<()> {
     std::env::set_current_dir(&root).with_context(|| format!("cannot enter {}", root.display()))?;
     match task {
         Task::Test { full } => test::run(full),
+        Task::SetUp => tool::set_up(),
         Task::Tidy => tidy::run(),
         Task::Generate { sdks } => {
             generate::run(false)?;

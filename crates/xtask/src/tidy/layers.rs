@@ -87,6 +87,8 @@ pub(super) const LAYERS: &[Layer] = &[
     },
     // Kills the server as a process and asks it as a client.
     Layer { package: "durability", own: Own::Only(&["whattheshell"]), outside: Outside::Any },
+    // Starts servers for whoever tests against them, and is free of the clients that are tested.
+    Layer { package: "redis-servers", own: Own::Only(&[]), outside: Outside::Never(&[RPC, BACK_ENDS]) },
     Layer { package: "fuzz", own: Own::Any, outside: Outside::Any },
     Layer { package: "service-tests", own: Own::Any, outside: Outside::Any },
 ];
