@@ -12,7 +12,9 @@ use super::{FILE_BYTES_MAX, Problem, Role};
 #[derive(Debug, Error)]
 pub enum KeysError {
     /// There is no file.
-    #[error("there are no keys at {path}: give this node the keys file of the other nodes of its store")]
+    #[error(
+        "there are no keys at {path}: restore the file from a backup, or take that of the other nodes of the store"
+    )]
     Missing {
         /// Where it should be.
         path: PathBuf,
@@ -49,6 +51,12 @@ pub enum KeysError {
         /// What the system says.
         error: io::Error,
     },
+    /// Another process changes the file.
+    #[error("{path} is being changed by another process: try again")]
+    Claimed {
+        /// The file.
+        path: PathBuf,
+    },
     /// What is in the file are no keys.
     #[error("{path}: {problem}")]
     Malformed {
@@ -65,6 +73,22 @@ pub enum KeysError {
         /// The id.
         id: KeyId,
     },
+    /// The key cannot go: it is in use.
+    #[error("{role} key {id} is in use: prepare and promote another one first")]
+    InUse {
+        /// The role.
+        role: Role,
+        /// The id.
+        id: KeyId,
+    },
+    /// There is no key of this id.
+    #[error("there is no {role} key {id}")]
+    Unknown {
+        /// The role.
+        role: Role,
+        /// The id.
+        id: KeyId,
+    },
     /// Keys of this role are not rotated.
     #[error("{role} keys are not rotated")]
     NotRotated {
@@ -72,7 +96,7 @@ pub enum KeysError {
         role: Role,
     },
     /// There are as many keys as there may be.
-    #[error("there are {limit} keys: take old ones that nothing needs out of the file")]
+    #[error("there are {limit} keys: retire old ones that nothing needs")]
     TooMany {
         /// The bound.
         limit: usize,

@@ -22,16 +22,18 @@
 //!
 //! To rotate a key, [`Keys::prepare`] it and give the file to every node; when all have it,
 //! [`Keys::promote`] it and give the file to every node again. With one node both are one step. An old
-//! key leaves the file once nothing needs it: a box key when no live match was sealed under it, a
-//! signing key when no receipt of it can be asked for again (the retention of matches), a token key
+//! key is [retired](Keys::retire) once nothing needs it: a box key when no live match was sealed under it,
+//! a signing key when no receipt of it can be asked for again (the retention of matches), a token key
 //! after the longest life of a token. Its public side is then for the operator to keep.
 
 mod error;
+mod facts;
 mod file;
 mod signer;
 mod text;
 
 pub use error::KeysError;
+pub use facts::{KeyFacts, KeyState};
 pub use file::FILE_BYTES_MAX;
 pub use signer::{PublishedKey, Signer};
 pub use text::Problem;
@@ -219,6 +221,30 @@ impl Keys {
         file::replace(path, &text::print(self))
     }
 
+    /// Changes the keys of a file: all of the change or nothing of it is written, and of two processes
+    /// that change it at once one is refused. Comments in the file are not kept. Processes that have
+    /// loaded the file go on with the keys that they have.
+    ///
+    /// # Errors
+    /// As of [`Keys::load`] and of `change`; another process changes the file; or it cannot be written.
+    pub fn change<T>(
+        path: &Path,
+        change: impl FnOnce(&mut Self) -> Result<T, KeysError>,
+    ) -> Result<T, KeysError> {
+        let _claim = file::claim(path)?;
+        let mut keys = Self::load(path)?;
+        let changed = change(&mut keys)?;
+        keys.save(path)?;
+        Ok(changed)
+    }
+
+    /// Every key without its secret: role by role, the one in use first.
+    #[must_use]
+    pub fn facts(&self) -> Vec<KeyFacts> {
+        let of_role = |role| self.ring(role).iter().map(move |entry| KeyFacts::new(role, entry));
+        Role::ALL.into_iter().flat_map(of_role).collect()
+    }
+
     /// Adds a key that is not in use yet, and says its id.
     ///
     /// # Errors
@@ -242,7 +268,8 @@ impl Keys {
         Ok(id)
     }
 
-    /// Takes a prepared key into use in the place of the current one, which ends.
+    /// Takes a prepared key into use in the place of the current one, which ends. If `now` lies before the
+    /// current one began, as on a machine whose clock is behind, that beginning counts as now.
     ///
     /// # Errors
     /// There is no such key that waits.
@@ -251,10 +278,26 @@ impl Keys {
         let waits = |entry: &Entry| entry.id == *id && entry.from.is_none();
         let at = ring.others.iter().position(waits);
         let at = at.ok_or_else(|| KeysError::NotPrepared { role, id: id.clone() })?;
+        let now = ring.current.from.map_or(now, |from| from.max(now));
         let next = Entry { from: Some(now), ..ring.others.remove(at) };
         let ended = std::mem::replace(&mut ring.current, next);
         ring.others.push(Entry { until: Some(now), ..ended });
         Ok(())
+    }
+
+    /// Removes a key that is not in use, and says what it was. What it locked cannot be opened any more,
+    /// and what it signed is not vouched for: see the head of this module for when nothing needs it.
+    ///
+    /// # Errors
+    /// The key is in use, or there is no such key.
+    pub fn retire(&mut self, role: Role, id: &KeyId) -> Result<KeyFacts, KeysError> {
+        let ring = self.ring_mut(role);
+        if ring.current.id == *id {
+            return Err(KeysError::InUse { role, id: id.clone() });
+        }
+        let at = ring.others.iter().position(|entry| entry.id == *id);
+        let at = at.ok_or_else(|| KeysError::Unknown { role, id: id.clone() })?;
+        Ok(KeyFacts::new(role, &ring.others.remove(at)))
     }
 
     /// What unresolved moves are locked with.

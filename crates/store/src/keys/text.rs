@@ -18,6 +18,12 @@ const FORMAT: u32 = 1;
 /// Hexadecimal digits of a secret.
 const SECRET_DIGITS: usize = 64;
 
+/// The longest line of a key: role, id, two times of 20 digits, secret, spaces.
+const LINE_BYTES_MAX: usize = 8 + KeyId::LENGTH_MAX + 2 * 20 + SECRET_DIGITS + 5;
+
+/// The first line and the comment below it take less.
+const HEAD_BYTES_MAX: usize = 256;
+
 /// What is wrong with the text of a keys file. Shows none of it but ids.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum Problem {
@@ -63,12 +69,14 @@ pub enum Problem {
         role: Role,
     },
     /// There are too many keys.
-    #[error("there are more than {} keys: take out old ones that nothing needs", Keys::COUNT_MAX)]
+    #[error("there are more than {} keys: retire old ones that nothing needs", Keys::COUNT_MAX)]
     TooMany,
 }
 
 pub(super) fn print(keys: &Keys) -> Zeroizing<String> {
-    let mut text = String::with_capacity(4_096);
+    // Room for all of it, so that no copy is left behind by growing.
+    let count: usize = Role::ALL.map(|role| keys.ring(role).iter().count()).iter().sum();
+    let mut text = String::with_capacity(HEAD_BYTES_MAX + count * LINE_BYTES_MAX);
     let stamp =
         |stamp: Option<Stamp>| stamp.map_or_else(|| "-".to_owned(), |stamp| stamp.as_ms().to_string());
     // Writing to a string cannot fail.

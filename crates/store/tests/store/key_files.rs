@@ -90,6 +90,63 @@ fn a_file_that_must_be_there_is_not_made() {
     assert!(!path.exists());
 }
 
+#[test]
+fn a_change_is_written_as_a_whole_or_not_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("keys");
+    let made = Keys::load_or_create(&path, NOW).unwrap();
+    let next = Keys::change(&path, |keys| keys.prepare(Role::Token)).unwrap();
+    let prepared = fs::read(&path).unwrap();
+    assert_eq!(Keys::load(&path).unwrap().facts()[3].id, next);
+
+    let refused = Keys::change(&path, |keys| {
+        keys.promote(Role::Token, &next, NOW)?;
+        keys.retire(Role::Token, &next)
+    });
+    assert!(matches!(refused, Err(KeysError::InUse { .. })), "{refused:?}");
+    assert_eq!(fs::read(&path).unwrap(), prepared);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else is left behind");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(Keys::load(&path).unwrap().token_seed(), made.token_seed());
+}
+
+/// Or the key that one of them has prepared would be lost with its answer given.
+#[test]
+fn two_changes_at_once_are_not_both_taken() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("keys");
+    Keys::load_or_create(&path, NOW).unwrap();
+    let prepared = Keys::change(&path, |keys| {
+        let refused = Keys::change(&path, |keys| keys.prepare(Role::Box));
+        assert!(matches!(refused, Err(KeysError::Claimed { .. })), "{refused:?}");
+        keys.prepare(Role::Box)
+    });
+    let next = Keys::change(&path, |keys| keys.prepare(Role::Box)).unwrap();
+    let keyring = Keys::load(&path).unwrap().keyring();
+    assert!(keyring.key(&next).is_some() && keyring.key(&prepared.unwrap()).is_some());
+}
+
+#[test]
+fn a_link_to_the_file_stays_a_link() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, link) = (directory.path().join("mounted"), directory.path().join("keys"));
+    Keys::load_or_create(&path, NOW).unwrap();
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let next = Keys::change(&link, |keys| keys.prepare(Role::Box)).unwrap();
+    assert!(link.is_symlink());
+    assert!(Keys::load(&path).unwrap().keyring().key(&next).is_some());
+}
+
+#[test]
+fn a_change_makes_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    for path in [directory.path().join("keys"), directory.path().join("nowhere/keys")] {
+        let refused = Keys::change(&path, |keys| keys.prepare(Role::Box));
+        assert!(matches!(refused, Err(KeysError::Missing { .. })), "{refused:?}");
+        assert!(!path.exists());
+    }
+}
+
 fn check_refused(text: &str, said: &str) {
     let directory = tempfile::tempdir().unwrap();
     let refused = Keys::load(&written(directory.path(), text)).unwrap_err().to_string();

@@ -4,7 +4,7 @@ use referee::Stamp;
 use rules::{Cell, Seat};
 use sealing::{Commitment, Digest, MatchId, Receipt, verify_end, verify_receipt};
 use store::codec::{decode_head, encode_head};
-use store::keys::{Keys, KeysError, PublishedKey, Role};
+use store::keys::{KeyState, Keys, KeysError, PublishedKey, Role};
 
 use super::played::{NONCES, half_sealed};
 
@@ -117,4 +117,53 @@ fn the_number_of_keys_is_bounded() {
     let mut keys = Keys::generate(START);
     let refused = (0..=Keys::COUNT_MAX).find_map(|_| keys.prepare(Role::Token).err());
     assert!(matches!(refused, Some(KeysError::TooMany { limit: Keys::COUNT_MAX })));
+}
+
+/// Or the file would say that a key ended before it began, and no node could start.
+#[test]
+fn a_machine_whose_clock_is_behind_rotates_too() {
+    let mut keys = Keys::generate(ROTATED);
+    let next = keys.prepare(Role::Signing).unwrap();
+    keys.promote(Role::Signing, &next, START).unwrap();
+    let facts = keys.facts();
+    assert_eq!((facts[0].id.clone(), facts[0].from, facts[0].until), (next, Some(ROTATED), None));
+    assert_eq!((facts[1].from, facts[1].until), (Some(ROTATED), Some(ROTATED)));
+}
+
+#[test]
+fn every_key_is_told_with_how_far_it_has_come() {
+    let mut keys = rotated(&Keys::generate(START), Role::Signing);
+    let prepared = keys.prepare(Role::Signing).unwrap();
+    let facts = keys.facts();
+    let told: Vec<_> = facts.iter().map(|key| (key.role, key.state())).collect();
+    let expected = [
+        (Role::Signing, KeyState::InUse),
+        (Role::Signing, KeyState::Ended),
+        (Role::Signing, KeyState::Prepared),
+        (Role::Box, KeyState::InUse),
+        (Role::Token, KeyState::InUse),
+        (Role::Request, KeyState::InUse),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(facts[2].id, prepared);
+    let signer = keys.signer();
+    for (key, published) in facts.iter().zip(signer.published()) {
+        assert_eq!(key.public_key, Some(published.key.public_key));
+    }
+    assert!(facts[3..].iter().all(|key| key.public_key.is_none()), "what is no public key is secret");
+}
+
+#[test]
+fn only_a_key_that_is_not_in_use_goes() {
+    let first = Keys::generate(START);
+    let old = first.keyring().current().0.clone();
+    let mut keys = rotated(&first, Role::Box);
+    let in_use = keys.keyring().current().0.clone();
+    let refused = keys.retire(Role::Box, &in_use);
+    assert!(matches!(refused, Err(KeysError::InUse { role: Role::Box, .. })), "{refused:?}");
+    assert!(keys.keyring().key(&old).is_some());
+    assert_eq!(keys.retire(Role::Box, &old).unwrap().state(), KeyState::Ended);
+    assert!(keys.keyring().key(&old).is_none());
+    let refused = keys.retire(Role::Box, &old);
+    assert!(matches!(refused, Err(KeysError::Unknown { role: Role::Box, .. })), "{refused:?}");
 }
