@@ -81,18 +81,20 @@ mod tests {
         let mut page = String::from(
             "# Configuration\n\n\
              <!-- Made from the options in `crates/wts/src/serve.rs`: UPDATE_EXPECT=1 cargo test -p wts -->\n\n\
-             `wts serve` takes each option as a flag or from the environment; a flag wins. \
+             `wts serve` takes each option as a flag or, where it has a name there, from the environment; a flag \
+             wins. \
              `wts serve --print-config` prints every value with its unit and where it came from, and \
              starts nothing.\n\n\
              | flag | environment | default | unit or form | what it does |\n\
              | --- | --- | --- | --- | --- |\n",
         );
         for option in options(&command()) {
-            let environment = option.get_env().map(|name| name.to_string_lossy()).unwrap_or_default();
+            let environment =
+                option.get_env().map_or_else(|| "–".to_owned(), |name| format!("`{}`", name.display()));
             let help = option.get_help().map(ToString::to_string).unwrap_or_default();
             writeln!(
                 page,
-                "| `{}` | `{environment}` | {} | {} | {help} |",
+                "| `{}` | {environment} | {} | {} | {help} |",
                 flag(option),
                 default(option),
                 unit(option)

@@ -3,9 +3,11 @@
 mod backup_socket;
 mod board;
 mod configuration;
+mod data_directory;
 mod demo;
 mod demo_player;
 mod instinct;
+mod keys_command;
 mod lines;
 mod live;
 mod play;
@@ -43,6 +45,8 @@ enum Command {
     /// One player of the demo
     #[command(hide = true)]
     DemoPlayer(demo_player::Arguments),
+    /// List and rotate a server's secret keys
+    Keys(keys_command::Arguments),
     /// A match in this terminal, by invite
     Play(play::Arguments),
     /// A finished match, turn by turn, once it is verified
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::DemoPlayer(arguments) => demo_player::run(&arguments),
+        Command::Keys(arguments) => keys_command::run(&arguments),
         Command::Play(arguments) => play::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments, matches.subcommand_matches("serve")),

@@ -21,7 +21,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
-use crate::{backup_socket, configuration};
+use crate::{backup_socket, configuration, data_directory};
 
 /// What tokens name as their maker and as whom they are for.
 const TOKEN_ISSUER: &str = "whattheshell";
@@ -41,13 +41,19 @@ pub(crate) struct Arguments {
     listen: SocketAddr,
 
     /// Where matches and keys are kept; made at the first start. What is acknowledged survives the end of
-    /// the process and of the power
+    /// the process and of the power. A store whose keys are not there is not served
     #[arg(long, env = "WTS_DATA", value_name = "DIR", default_value = "wts-data")]
     data: PathBuf,
 
     /// Keep everything in memory: matches and keys end with this process
     #[arg(long, env = "WTS_VOLATILE", conflicts_with = "data")]
     volatile: bool,
+
+    /// Make new keys for a store whose keys are lost for good. With the old ones go: moves that are sealed
+    /// and unresolved (while a match waits with one, the store does not open), signatures of receipts that
+    /// are asked for again, all tokens, join secrets of open invites, repetitions of requests
+    #[arg(long, conflicts_with = "volatile")]
+    new_keys: bool,
 
     /// Development mode: everyone may mint a token for any player. Not for production
     #[arg(long, env = "WTS_DEV")]
@@ -128,20 +134,13 @@ fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<EmbeddedS
         api_keys = api_keys.backend(name, digest);
     }
     let heartbeat = Duration::from_secs(arguments.heartbeat_s);
-    let now = Stamp::from_ms(clock.now_ms());
-    let keys = if arguments.volatile {
-        KeySource::Ephemeral.load(now)?
+    let (keys, store, embedded): (_, Arc<dyn Store>, _) = if arguments.volatile {
+        let keys = KeySource::Ephemeral.load(Stamp::from_ms(clock.now_ms()))?;
+        (keys, Arc::new(VolatileStore::new(Arc::clone(&clock))), None)
     } else {
-        std::fs::create_dir_all(&arguments.data)
-            .with_context(|| format!("{} cannot be made", arguments.data.display()))?;
-        KeySource::DataDirectory(arguments.data.clone()).load(now)?
-    };
-    let (store, embedded): (Arc<dyn Store>, _) = if arguments.volatile {
-        (Arc::new(VolatileStore::new(Arc::clone(&clock))), None)
-    } else {
-        let store = EmbeddedStore::open(&arguments.data, Arc::clone(&clock), keys.keyring())?;
+        let (keys, store) = data_directory::open(&arguments.data, arguments.new_keys, Arc::clone(&clock))?;
         let store = Arc::new(store);
-        (Arc::clone(&store) as Arc<dyn Store>, Some(store))
+        (keys, Arc::clone(&store) as Arc<dyn Store>, Some(store))
     };
     let server = Server {
         store,

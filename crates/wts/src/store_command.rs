@@ -119,7 +119,14 @@ fn backup(data: &Path, file: &Path) -> anyhow::Result<ExitCode> {
     to.into_inner()?.sync_all()?;
     let entries = store_embedded::verify_backup(&mut BufReader::new(File::open(&unfinished)?))?;
     std::fs::rename(&unfinished, file)?;
-    writeln!(std::io::stdout(), "{entries} entries are in {}", file.display())?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{entries} entries are in {}", file.display())?;
+    writeln!(
+        out,
+        "its keys are not: keep a copy of {} too, apart from it and secret; without them sealed moves cannot \
+         be opened, and the store is not served",
+        data.join(KeySource::FILE_NAME).display()
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,6 +3,7 @@
 mod configuration;
 mod demo;
 mod descriptors;
+mod keys;
 mod play;
 mod terminated;
 mod vectors;
