@@ -1,5 +1,7 @@
 //! `cargo xtask kill`: a server that is killed, or whose power is cut, while clients play.
 
+use std::process::{Command, Stdio};
+
 use anyhow::bail;
 use cargo_metadata::MetadataCommand;
 use clap::Args;
@@ -21,6 +23,15 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) power: bool,
 
+    /// Have a sync of the journal fail in each process instead of killing it: it must end by itself
+    #[arg(long, conflicts_with_all = ["power", "ignore_syncs"])]
+    pub(crate) fail_syncs: bool,
+
+    /// Cut the power of a server whose journal is never synced, which must lose something: a check of the
+    /// check
+    #[arg(long)]
+    pub(crate) ignore_syncs: bool,
+
     /// Print one JSON object: kills, acknowledged, lost, duplicated, stuck
     #[arg(long)]
     pub(crate) json: bool,
@@ -31,20 +42,66 @@ pub(crate) struct Arguments {
 /// # Errors
 /// Something acknowledged was lost, something happened twice, or a match does not go on.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    if process::run(&mut command(arguments)?).is_err() {
+        bail!("the store broke its promise with seed {}", arguments.seed);
+    }
+    Ok(())
+}
+
+/// Cuts the power of a server whose journal is never synced, and wants the losses to be found: a run that
+/// finds none in a sound server shows something only then.
+///
+/// # Errors
+/// No loss was found.
+pub(crate) fn finds_losses(kills: u32, seed: u64) -> anyhow::Result<()> {
+    let arguments = Arguments { kills, seed, power: true, fail_syncs: false, ignore_syncs: true, json: true };
+    let output = command(&arguments)?.stderr(Stdio::inherit()).output()?;
+    let report = String::from_utf8_lossy(&output.stdout);
+    match lost(&report) {
+        Some(1..) => {
+            println!("without syncs of the journal losses are found, as they must be: {}", report.trim());
+            Ok(())
+        }
+        found => bail!("a journal that is never synced loses nothing that is found: {found:?} of {report}"),
+    }
+}
+
+/// How much a run has lost, as its JSON says.
+fn lost(report: &str) -> Option<u64> {
+    let (_, after) = report.split_once(r#""lost":"#)?;
+    after.split(|following: char| !following.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// What does the run, built.
+fn command(arguments: &Arguments) -> anyhow::Result<Command> {
     let mut build = process::cargo();
     build.args(["build", "--quiet", "--locked", "--package", "wts", "--package", "durability"]);
     process::run(&mut build)?;
     let built = MetadataCommand::new().no_deps().exec()?.target_directory.join("debug");
-    let mut command = std::process::Command::new(built.join("durability"));
+    let mut command = Command::new(built.join("durability"));
     command.arg("--wts").arg(built.join("wts"));
     command.args(["--kills", &arguments.kills.to_string(), "--seed", &arguments.seed.to_string()]);
-    for (wanted, flag) in [(arguments.power, "--power"), (arguments.json, "--json")] {
+    for (wanted, flag) in [
+        (arguments.power, "--power"),
+        (arguments.fail_syncs, "--fail-syncs"),
+        (arguments.ignore_syncs, "--ignore-syncs"),
+        (arguments.json, "--json"),
+    ] {
         if wanted {
             command.arg(flag);
         }
     }
-    if process::run(&mut command).is_err() {
-        bail!("the store broke its promise with seed {}", arguments.seed);
+    Ok(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lost;
+
+    #[test]
+    fn a_report_says_how_much_was_lost() {
+        assert_eq!(lost(r#"{"acknowledged":295,"duplicated":0,"kills":5,"lost":292,"stuck":0}"#), Some(292));
+        assert_eq!(lost(r#"{"lost":0}"#), Some(0));
+        assert_eq!(lost("error: the server does not start"), None);
     }
-    Ok(())
 }

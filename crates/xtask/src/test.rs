@@ -92,7 +92,8 @@ const STAGES: &[Stage] = &[
     },
     Stage {
         name: "kill",
-        why: "a server that was killed, or whose power was cut, lost what it had acknowledged",
+        why: "a server that was killed, whose power was cut or whose disk failed lost what it had \
+              acknowledged; or a loss was not found",
         work: Work::Own(|| kill_and_cut(KILLS)),
     },
     Stage {
@@ -120,17 +121,22 @@ const LONG_STAGES: &[Stage] = &[
     Stage { name: "benches", why: "a bench does not run", work: Work::Own(|| bench::run(None, false)) },
 ];
 
-/// Kills, and as many power cuts, in every run: some seconds.
+/// Kills, as many power cuts, and as many failed syncs, in every run: some seconds.
 const KILLS: u32 = 15;
 
 /// The same in a long run: what an accepted release has to survive.
 const MANY_KILLS: u32 = 300;
 
+/// Power cuts of a server without syncs: each loses nearly everything.
+const LOSSES: u32 = 5;
+
 fn kill_and_cut(kills: u32) -> anyhow::Result<()> {
-    for power in [false, true] {
-        kill::run(&kill::Arguments { kills, seed: 1, power, json: false })?;
+    for (power, fail_syncs) in [(false, false), (true, false), (false, true)] {
+        let arguments =
+            kill::Arguments { kills, seed: 1, power, fail_syncs, ignore_syncs: false, json: false };
+        kill::run(&arguments)?;
     }
-    Ok(())
+    kill::finds_losses(LOSSES, 1)
 }
 
 /// Runs the stages, the long ones too if `full`, and prints what each took.

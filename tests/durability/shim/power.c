@@ -7,7 +7,10 @@
  *   record: kind (1 byte), inode (8), offset or length (8), length of a (4), a, length of b (4), b
  *   C created a      O opened a          W wrote b at offset     T cut or grown to length
  *   S file synced    D directory a synced   R renamed a to b     L linked a as b
- *   U removed a      M made directory a
+ *   U removed a      M made directory a     F sync failed
+ *
+ * POWER_JOURNAL is what the names of some files end with. POWER_IGNORED: syncs of those are answered and
+ * not made, and nothing is written down of them. POWER_FAILING=N: the Nth of them fails with EIO.
  *
  * O tells of renames that bypassed the C library: the inode is then found under a name that has another.
  */
@@ -31,11 +34,19 @@ static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 static char root[PATH_MAX];
 static size_t root_len;
 static int trace = -1;
+static const char *journal;
+static int ignored;
+/* How many more syncs of the journal it takes until one fails; below that, none does. */
+static long until_failure;
 
 __attribute__((constructor)) static void begin(void) {
     const char *directory = getenv("POWER_ROOT"), *file = getenv("POWER_TRACE");
     if (directory == NULL || file == NULL || realpath(directory, root) == NULL) return;
     root_len = strlen(root);
+    journal = getenv("POWER_JOURNAL");
+    ignored = getenv("POWER_IGNORED") != NULL;
+    const char *failing = getenv("POWER_FAILING");
+    until_failure = failing == NULL ? 0 : strtol(failing, NULL, 10);
     trace = (int)syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
@@ -172,11 +183,24 @@ int ftruncate(int fd, off_t length) {
 }
 int ftruncate64(int fd, off64_t length) { return ftruncate(fd, length); }
 
+static int is_of_journal(const char *path) {
+    size_t length = strlen(path), end = journal == NULL ? 0 : strlen(journal);
+    return end > 0 && length >= end && strcmp(path + length - end, journal) == 0;
+}
+
 static int synced(int fd, long call) {
     char path[PATH_MAX];
     if (!path_of(fd, path)) return (int)syscall(call, fd);
     struct stat status;
+    int of_journal = is_of_journal(path);
+    if (of_journal && ignored) return 0;
     pthread_mutex_lock(&order);
+    if (of_journal && until_failure > 0 && --until_failure == 0) {
+        record('F', inode_of(fd), 0, "", 0, "", 0);
+        pthread_mutex_unlock(&order);
+        errno = EIO;
+        return -1;
+    }
     int result = (int)syscall(call, fd), error = errno;
     if (result == 0 && fstat(fd, &status) == 0) {
         if (S_ISDIR(status.st_mode)) record_path('D', status.st_ino, path);

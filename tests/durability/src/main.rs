@@ -4,6 +4,10 @@
 //! With `--power` each kill is a power cut: what the server had not synced is dropped, torn or kept at
 //! random. A process that is only killed leaves its writes to the operating system, so a kill alone does
 //! not show whether anything was synced at all.
+//!
+//! With `--fail-syncs` a sync of the journal fails in each process: it must end by itself, and must not
+//! have acknowledged anything that the sync was to save. With `--ignore-syncs` the journal is never synced,
+//! as if the store had forgotten to: a run that loses nothing then shows that losses are not found.
 
 mod account;
 mod pair;
@@ -41,6 +45,9 @@ const EARLY_KILL_ONE_OF: u32 = 8;
 /// How long a server lives that is killed while it starts, ms.
 const EARLY_LIFE_MS: std::ops::Range<u64> = 0..120;
 
+/// Which of a process's syncs of its journal fails: from one of its start to one in full play.
+const FAILING_SYNC: std::ops::Range<u32> = 1..60;
+
 /// How long all matches may take to go on after the last restart.
 const GO_ON_MAX: Duration = Duration::from_secs(60);
 
@@ -64,6 +71,14 @@ struct Arguments {
     /// Cut the power: lose what was not synced
     #[arg(long)]
     power: bool,
+
+    /// Have a sync of the journal fail instead of killing; cuts the power then
+    #[arg(long, conflicts_with = "ignore_syncs")]
+    fail_syncs: bool,
+
+    /// Cut the power of a server whose journal is never synced: something must be lost
+    #[arg(long)]
+    ignore_syncs: bool,
 
     /// One JSON object on stdout
     #[arg(long)]
@@ -124,7 +139,8 @@ async fn run(arguments: &Arguments) -> anyhow::Result<Report> {
     let place = tempfile::tempdir()?;
     let data = place.path().join("data");
     std::fs::create_dir(&data)?;
-    let power = arguments.power.then(|| Power::prepare(place.path(), &data)).transpose()?;
+    let traced = arguments.power || arguments.fail_syncs || arguments.ignore_syncs;
+    let power = traced.then(|| Power::prepare(place.path(), &data, arguments.ignore_syncs)).transpose()?;
     let mut server = Server::new(&arguments.wts, &data, power)?;
 
     server.start().await?;
@@ -137,12 +153,7 @@ async fn run(arguments: &Arguments) -> anyhow::Result<Report> {
         players.push(tokio::task::spawn_local(pair.play(stopping.clone())));
     }
     while server.kills() < arguments.kills {
-        sleep(Duration::from_millis(random.random_range(LIFE_MS))).await;
-        server.kill(&mut random).await?;
-        while server.kills() < arguments.kills && random.random_ratio(1, EARLY_KILL_ONE_OF) {
-            let life = Duration::from_millis(random.random_range(EARLY_LIFE_MS));
-            server.start_and_kill(life, &mut random).await?;
-        }
+        end_once_or_more(&mut server, arguments, &mut random).await?;
         if let Err(error) = server.start().await {
             writeln!(std::io::stderr(), "after kill {}: {error:#}", server.kills())?;
             return Ok(Report { stuck: PAIRS, ..Report::so_far(&server, &account) });
@@ -161,4 +172,25 @@ async fn run(arguments: &Arguments) -> anyhow::Result<Report> {
     let (lost, duplicated) = account.audit().await?;
     server.stop().await?;
     Ok(Report { lost, duplicated, stuck, ..Report::so_far(&server, &account) })
+}
+
+/// Ends the process that runs, and some of its successors that do not live long.
+async fn end_once_or_more(
+    server: &mut Server,
+    arguments: &Arguments,
+    random: &mut StdRng,
+) -> anyhow::Result<()> {
+    sleep(Duration::from_millis(random.random_range(LIFE_MS))).await;
+    server.kill(random).await?;
+    while server.kills() < arguments.kills {
+        if arguments.fail_syncs {
+            server.start_and_fail(random.random_range(FAILING_SYNC), random).await?;
+        } else if random.random_ratio(1, EARLY_KILL_ONE_OF) {
+            let life = Duration::from_millis(random.random_range(EARLY_LIFE_MS));
+            server.start_and_kill(life, random).await?;
+        } else {
+            break;
+        }
+    }
+    Ok(())
 }

@@ -1,9 +1,14 @@
 //! Power cuts: what a process did to its files is written down by `shim/power.c`, and what it had not
 //! synced is undone as a disk might.
 //!
-//! What may be lost: of a file's changes since its last sync any subset, each torn at any sector; of the
-//! names made, changed and removed since a directory was last synced all after some moment. That is a
-//! journaling file system at its strictest: syncing a file does not save its name.
+//! What may be lost: of a file's changes since its last sync any subset, each torn at any sector or with
+//! any of its pages missing; of the names made, changed and removed since a directory was last synced all
+//! after some moment. That is a journaling file system at its strictest: syncing a file does not save its
+//! name.
+//!
+//! The syncs of the store's journal can be ignored, which a test of the tests needs, or one of them can
+//! fail. What a failed sync was to save may be lost for good: Linux forgets that it could not write it, so
+//! that a later sync succeeds and does not save it either.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::Permissions;
@@ -22,6 +27,12 @@ const SHIM: &str = include_str!("../shim/power.c");
 /// What a disk writes as a whole, bytes.
 const SECTOR: u64 = 512;
 
+/// What an operating system writes as a whole, bytes; of several, in whatever order it likes.
+const PAGE: u64 = 4096;
+
+/// What the names of the journal's files end with.
+const JOURNAL: &str = ".jnl";
+
 /// Bytes of a record without its two texts.
 const RECORD_BYTES: usize = 25;
 
@@ -31,13 +42,17 @@ pub(crate) struct Power {
     data: PathBuf,
     shim: PathBuf,
     trace: PathBuf,
+    /// Whether the journal's syncs do nothing.
+    ignore_syncs: bool,
+    /// Which of the journal's syncs fails in the next process.
+    failing_sync: Option<u32>,
     /// The disk as the running process found it.
     disk: Disk,
 }
 
 impl Power {
-    /// Builds the shim. `place` is for files of its own.
-    pub(crate) fn prepare(place: &Path, data: &Path) -> anyhow::Result<Self> {
+    /// Builds the shim. `place` is for files of its own. With `ignore_syncs`, no process syncs its journal.
+    pub(crate) fn prepare(place: &Path, data: &Path, ignore_syncs: bool) -> anyhow::Result<Self> {
         let (source, shim) = (place.join("power.c"), place.join("power.so"));
         std::fs::write(&source, SHIM)?;
         let built = std::process::Command::new("cc")
@@ -47,7 +62,12 @@ impl Power {
             .context("cannot start cc")?;
         ensure!(built.success(), "the shim does not compile");
         let (data, trace) = (data.canonicalize()?, place.join("trace"));
-        Ok(Self { data, shim, trace, disk: Disk::default() })
+        Ok(Self { data, shim, trace, ignore_syncs, failing_sync: None, disk: Disk::default() })
+    }
+
+    /// Has this one of the syncs of the next process's journal fail; the first is 1.
+    pub(crate) fn fail_sync(&mut self, number: u32) {
+        self.failing_sync = Some(number);
     }
 
     /// Has the process that `command` starts write down what it does.
@@ -55,11 +75,19 @@ impl Power {
         std::fs::write(&self.trace, [])?;
         self.disk = Disk::read(&self.data)?;
         command.env("LD_PRELOAD", &self.shim).env("POWER_ROOT", &self.data).env("POWER_TRACE", &self.trace);
+        command.env("POWER_JOURNAL", JOURNAL);
+        if self.ignore_syncs {
+            command.env("POWER_IGNORED", "1");
+        }
+        if let Some(number) = self.failing_sync.take() {
+            command.env("POWER_FAILING", number.to_string());
+        }
         Ok(())
     }
 
-    /// Leaves in the directory what is there when the power comes back. The process is dead.
-    pub(crate) fn cut(&mut self, random: &mut StdRng) -> anyhow::Result<()> {
+    /// Leaves in the directory what is there when the power comes back. The process is dead. Returns
+    /// whether a sync of it had failed.
+    pub(crate) fn cut(&mut self, random: &mut StdRng) -> anyhow::Result<bool> {
         let trace = std::fs::read(&self.trace)?;
         let mut disk = std::mem::take(&mut self.disk);
         let mut rest = &trace[..];
@@ -67,7 +95,9 @@ impl Power {
             disk.play(&record).with_context(|| format!("record {}", record.kind as char))?;
             rest = after;
         }
-        disk.lose(random).write(&self.data)
+        let failed = disk.failed;
+        disk.lose(random, self.ignore_syncs).write(&self.data)?;
+        Ok(failed)
     }
 }
 
@@ -104,6 +134,8 @@ enum Change {
 struct File {
     synced: Vec<u8>,
     since: Vec<Change>,
+    /// Whether a sync has failed.
+    failed: bool,
 }
 
 /// What a name stands for.
@@ -134,6 +166,8 @@ struct Disk {
     /// The names as they were when a directory was last synced.
     synced: Names,
     since: Vec<Naming>,
+    /// Whether a sync failed.
+    failed: bool,
 }
 
 impl Disk {
@@ -192,6 +226,11 @@ impl Disk {
                 let file = self.file(record.inode)?;
                 self.files[file].sync();
             }
+            b'F' => {
+                let file = self.file(record.inode)?;
+                self.files[file].failed = true;
+                self.failed = true;
+            }
             b'D' => {
                 self.synced.clone_from(&self.names);
                 self.since.clear();
@@ -226,15 +265,15 @@ impl Disk {
         self.since.push(naming);
     }
 
-    /// What is left of it.
-    fn lose(self, random: &mut StdRng) -> Left {
+    /// What is left of it: of what was not synced something, or nothing if `all` of it is to be lost.
+    fn lose(self, random: &mut StdRng, all: bool) -> Left {
         let mut names = self.synced;
-        let kept = random.random_range(0..=self.since.len());
+        let kept = if all { 0 } else { random.random_range(0..=self.since.len()) };
         for naming in &self.since[..kept] {
             naming.apply(&mut names);
         }
-        let files = self.files.into_iter().map(|file| file.lose(random)).collect();
-        Left { names, files }
+        let lose = |file: File| if all { file.synced } else { file.lose(random) };
+        Left { names, files: self.files.into_iter().map(lose).collect() }
     }
 }
 
@@ -263,6 +302,9 @@ impl Naming {
 
 impl File {
     fn sync(&mut self) {
+        if self.failed {
+            return;
+        }
         for change in std::mem::take(&mut self.since) {
             change.apply(&mut self.synced);
         }
@@ -277,8 +319,7 @@ impl File {
             if random.random() { self.since.len() } else { random.random_range(0..=self.since.len()) };
         for change in self.since.into_iter().take(first) {
             if random.random_bool(chance) {
-                let change = if random.random_ratio(1, 4) { change.torn(random) } else { change };
-                change.apply(&mut content);
+                change.left(random).into_iter().for_each(|part| part.apply(&mut content));
             }
         }
         content
@@ -297,6 +338,29 @@ impl Change {
                 content[from..until].copy_from_slice(&bytes);
             }
         }
+    }
+
+    /// What is left of it where not all of it is lost: it, its beginning, or some of its pages.
+    fn left(self, random: &mut StdRng) -> Vec<Self> {
+        match random.random_range(0..8) {
+            0 => vec![self.torn(random)],
+            1 | 2 => self.pages().into_iter().filter(|_| random.random()).collect(),
+            _ => vec![self],
+        }
+    }
+
+    /// Its parts that lie in one page each.
+    fn pages(self) -> Vec<Self> {
+        let Self::Write { mut offset, bytes } = self else { return vec![self] };
+        let mut parts = Vec::new();
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let (part, after) = rest.split_at(rest.len().min((PAGE - offset % PAGE) as usize));
+            parts.push(Self::Write { offset, bytes: part.to_vec() });
+            offset += part.len() as u64;
+            rest = after;
+        }
+        parts
     }
 
     /// The part of it that lies before some sector.

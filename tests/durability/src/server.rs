@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use rand::rngs::StdRng;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -14,6 +14,9 @@ use crate::power::Power;
 
 /// The longest a start may take: what a crash left is read back first.
 const START_MAX: Duration = Duration::from_secs(30);
+
+/// The longest a process may live on that a sync of its journal fails in: players keep it busy.
+const FAILING_LIFE_MAX: Duration = Duration::from_secs(30);
 
 /// What the first line begins with.
 const LISTENING: &str = "listening on ";
@@ -68,7 +71,29 @@ impl Server {
         self.kill(random).await
     }
 
+    /// Starts a process in which this one of the journal's syncs fails, and waits until it has ended by
+    /// itself; then the power is off as well, and what the sync was to save is lost.
+    pub(crate) async fn start_and_fail(&mut self, sync: u32, random: &mut StdRng) -> anyhow::Result<()> {
+        self.power.as_mut().context("only a traced process can fail")?.fail_sync(sync);
+        let mut command = self.command()?;
+        // It says why it ends: that is no news here unless something is wrong.
+        let child = command.stderr(Stdio::piped()).spawn()?;
+        let ended = timeout(FAILING_LIFE_MAX, child.wait_with_output()).await;
+        let ended = ended.context("the server lives on after a failed sync")??;
+        let (status, said) = (ended.status, String::from_utf8_lossy(&ended.stderr));
+        ensure!(!status.success(), "after a failed sync the server ended as if all were well: {said}");
+        self.kills += 1;
+        let failed = self.power.as_mut().context("it was traced")?.cut(random)?;
+        ensure!(failed, "the server ended with {status} before its sync {sync} failed: {said}");
+        Ok(())
+    }
+
     fn spawn(&mut self) -> anyhow::Result<Child> {
+        self.command()?.spawn().with_context(|| format!("cannot start {}", self.wts.display()))
+    }
+
+    /// What starts the next process.
+    fn command(&mut self) -> anyhow::Result<Command> {
         let mut command = Command::new(&self.wts);
         command
             .args(["serve", "--dev", "--log", "warn", "--no-reflection", "--listen", &self.address])
@@ -80,7 +105,7 @@ impl Server {
         if let Some(power) = &mut self.power {
             power.attach(&mut command)?;
         }
-        command.spawn().with_context(|| format!("cannot start {}", self.wts.display()))
+        Ok(command)
     }
 
     /// Kills the process; then the power is off as well, if it is to be.
@@ -91,10 +116,10 @@ impl Server {
         }
         child.kill().await?;
         self.kills += 1;
-        match &mut self.power {
-            Some(power) => power.cut(random),
-            None => Ok(()),
+        if let Some(power) = &mut self.power {
+            power.cut(random)?;
         }
+        Ok(())
     }
 
     /// Ends the last process.
