@@ -11,6 +11,7 @@ use tonic::{Request, Response, Status};
 use crate::Error;
 use crate::credential::Credential;
 use crate::retry::{self, Pushback, Throttle};
+use crate::server_keys::KnownKeys;
 
 /// Makes calls under one credential. Cheap to clone; clones share the connection.
 #[derive(Clone)]
@@ -19,6 +20,7 @@ pub(crate) struct Caller {
     credential: Credential,
     deadline: Duration,
     throttle: Arc<Throttle>,
+    known_keys: Arc<KnownKeys>,
 }
 
 impl fmt::Debug for Caller {
@@ -29,11 +31,17 @@ impl fmt::Debug for Caller {
 
 impl Caller {
     pub(crate) fn new(channel: Channel, deadline: Duration) -> Self {
-        Self { channel, credential: Credential::Anonymous, deadline, throttle: Arc::new(Throttle::new()) }
+        let (throttle, known_keys) = (Arc::new(Throttle::new()), Arc::default());
+        Self { channel, credential: Credential::Anonymous, deadline, throttle, known_keys }
     }
 
     pub(crate) fn with(&self, credential: Credential) -> Self {
         Self { credential, ..self.clone() }
+    }
+
+    /// The server's keys, as far as they were asked for over this connection.
+    pub(crate) fn known_keys(&self) -> &KnownKeys {
+        &self.known_keys
     }
 
     /// Makes a call, and repeats the same request where the server was unavailable: whatever changes

@@ -55,8 +55,7 @@ impl Client {
     /// # Errors
     /// [`Error::Api`], [`Error::Transport`].
     pub async fn server_info(&self) -> Result<v1::GetServerInfoResponse, Error> {
-        let call = async |channel, request| PlayerServiceClient::new(channel).get_server_info(request).await;
-        self.caller.unary(v1::GetServerInfoRequest {}, call).await
+        self.caller.server_info().await
     }
 
     /// A token for `players/{player}`, by a server in development mode, which mints for everyone.

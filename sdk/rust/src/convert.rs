@@ -36,6 +36,11 @@ impl Terms {
         match_hash(self.match_id, &self.settings, self.parties.as_ref())
     }
 
+    /// Whether the match counts for the players' ratings.
+    pub(crate) fn is_ranked(&self) -> bool {
+        i32::try_from(self.settings.mode).is_ok_and(|mode| mode == i32::from(v1::MatchMode::Ranked))
+    }
+
     /// The seat of a player, `players/{player}`.
     pub(crate) fn seat_of(&self, player: &str) -> Option<Seat> {
         Seat::BOTH.into_iter().find(|seat| self.parties[*seat].player == player)
@@ -103,7 +108,7 @@ fn span_ms(span: &prost_types::Duration, field: &'static str) -> Result<u64, Cla
     whole_ms(span.seconds, span.nanos).ok_or(Claim::Field(field))
 }
 
-fn stamp_ms(stamp: Option<&prost_types::Timestamp>, field: &'static str) -> Result<u64, Claim> {
+pub(crate) fn stamp_ms(stamp: Option<&prost_types::Timestamp>, field: &'static str) -> Result<u64, Claim> {
     stamp.and_then(|stamp| whole_ms(stamp.seconds, stamp.nanos)).ok_or(Claim::Field(field))
 }
 

@@ -34,6 +34,9 @@ pub enum Error {
     /// The receipt of a seal is not for what was sealed.
     #[error(transparent)]
     Receipt(#[from] ReceiptMismatch),
+    /// A receipt is signed, and the server does not tell the keys to check it with. The seal may be in.
+    #[error("the receipt cannot be checked: the server does not tell its keys")]
+    ServerKeys(#[source] Box<Error>),
     /// What the server says about a match does not hold.
     #[error(transparent)]
     Verification(#[from] Violation),
@@ -82,7 +85,7 @@ impl Error {
             Self::Api(error) => {
                 matches!(error.code(), Code::Unavailable | Code::DeadlineExceeded | Code::Internal)
             }
-            Self::Transport(_) | Self::Malformed(_) | Self::Receipt(_) => true,
+            Self::Transport(_) | Self::Malformed(_) | Self::Receipt(_) | Self::ServerKeys(_) => true,
             _ => false,
         }
     }
@@ -120,9 +123,10 @@ fn causes(error: &dyn std::error::Error) -> impl Iterator<Item = &(dyn std::erro
     std::iter::successors(error.source(), |cause| cause.source())
 }
 
-/// The part of a seal's receipt that is not what the client sealed. The server took another move, or
-/// says so.
+/// What is wrong with a seal's receipt. It is not for what the client sealed: the server took another
+/// move, or says so. Or nobody can hold the server to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
 pub enum ReceiptMismatch {
     /// Another match.
     #[error("the receipt is for another match")]
@@ -136,6 +140,15 @@ pub enum ReceiptMismatch {
     /// Another commitment: not the move that was sealed.
     #[error("the receipt is for another move")]
     Commitment,
+    /// No signature, though one was asked for.
+    #[error("the receipt is not signed")]
+    Unsigned,
+    /// A key that the server does not list.
+    #[error("the receipt is signed by a key that the server does not list")]
+    UnknownKey,
+    /// A signature that is not by the key that the receipt names, or not of this receipt.
+    #[error("the signature of the receipt does not hold")]
+    Signature,
 }
 
 /// A claim of the server about a match that does not hold.

@@ -34,6 +34,7 @@
 //! - [`Player`]: a session that acts as one player. [`Backend`]: one that acts for any.
 //! - [`MatchHandle`]: a match as its player has it at hand: seal, reveal, offer draws, resign, watch.
 //! - [`MatchStream`]: a match as it happens; every turn verified, nothing twice, nothing missing.
+//! - [`PlayerStream`]: all that waits for a player, as it changes.
 //! - [`Transcript`]: a whole match that is verified offline.
 //!
 //! Messages are the API's own, generated into [`v1`], and names follow the API's. Only what this crate
@@ -56,11 +57,15 @@ mod error;
 mod ledger;
 mod line;
 mod match_handle;
+mod match_list;
 mod player;
+mod player_watch;
 mod random;
+mod receipt;
 mod replay;
 mod retry;
 mod reveal;
+mod server_keys;
 mod transcript;
 mod watch;
 
@@ -69,9 +74,11 @@ pub use client::{Client, ClientBuilder};
 pub use error::{Claim, Error, ReceiptMismatch, Violation};
 pub use match_handle::MatchHandle;
 pub use player::Player;
+pub use player_watch::PlayerStream;
 pub use replay::{Finish, VerifiedTurn};
 pub use reveal::SecretOpening;
-pub use transcript::{Transcript, VerifiedMatch, server_keys};
+pub use server_keys::server_keys;
+pub use transcript::{Transcript, VerifiedMatch};
 pub use watch::{MatchStream, Update};
 
 pub use prost_types;

@@ -10,7 +10,7 @@ use wire::{ApiError, v1::ErrorReason};
 
 use crate::convert::{self, Terms};
 use crate::ledger::{Head, Ledger, Sealed};
-use crate::{Claim, Error, MatchStream, Player, ReceiptMismatch, Transcript, Violation, random};
+use crate::{Claim, Error, MatchStream, Player, Transcript, Violation, random};
 
 /// A match as one player has it at hand. Cheap to clone; clones and their streams share what was sealed.
 ///
@@ -24,6 +24,8 @@ pub struct MatchHandle {
     pub(crate) terms: Arc<Terms>,
     seat: Option<Seat>,
     pub(crate) ledger: Ledger,
+    /// Whether receipts are asked for with the server's signature.
+    pub(crate) sign_receipts: bool,
 }
 
 impl MatchHandle {
@@ -41,7 +43,8 @@ impl MatchHandle {
         }
         let seat = terms.seat_of(player.name());
         let ledger = Ledger::new(seat, head);
-        Ok(Self { player, name: name.into(), terms: Arc::new(terms), seat, ledger })
+        let sign_receipts = terms.is_ranked();
+        Ok(Self { player, name: name.into(), terms: Arc::new(terms), seat, ledger, sign_receipts })
     }
 
     /// `matches/{match}`.
@@ -103,7 +106,9 @@ impl MatchHandle {
     /// - [`Error::Api`]: CELL_OCCUPIED, ALREADY_SEALED, TURN_CLOSED, TURN_NOT_OPEN_YET, MATCH_FINISHED,
     ///   HISTORY_REGRESSED and others, as `SealMove` says. In a commit-reveal match CELL_OCCUPIED is
     ///   found here: the server cannot see the cell, and the reveal of an occupied one loses.
-    /// - [`Error::Receipt`]: the server confirmed something else than was sealed.
+    /// - [`Error::Receipt`]: the server confirmed something else than was sealed, or its signature does
+    ///   not hold where one is [asked for](Self::with_signed_receipts).
+    /// - [`Error::ServerKeys`]: the receipt is signed, and the server's keys cannot be had.
     /// - [`Error::SealMode`]: nothing was sent.
     pub async fn seal(&self, turn: u32, cell: Cell) -> Result<v1::SealReceipt, Error> {
         let seat = self.seated()?;
@@ -119,6 +124,7 @@ impl MatchHandle {
             turn,
             r#move: Some(sent),
             previous_hash: sealed.previous.as_bytes().to_vec(),
+            sign_receipt: self.sign_receipts,
             ..v1::SealMoveRequest::default()
         };
         let call = async |channel, request| MatchServiceClient::new(channel).seal_move(request).await;
@@ -129,7 +135,7 @@ impl MatchHandle {
             }
         })?;
         let receipt = answer.receipt.ok_or(Error::Malformed("receipt"))?;
-        self.check(&receipt, seat, turn, &sealed)?;
+        self.check_receipt(&receipt, seat, turn, &sealed).await?;
         self.ledger.confirm(turn, &sealed.request_id);
         Ok(receipt)
     }
@@ -200,28 +206,6 @@ impl MatchHandle {
         }
         let reason = if turn <= head.turn { ErrorReason::TurnClosed } else { ErrorReason::TurnNotOpenYet };
         Err(ApiError::precondition(reason, &self.name).with_metadata("turn", &turn.to_string()).into())
-    }
-
-    fn check(
-        &self,
-        receipt: &v1::SealReceipt,
-        seat: Seat,
-        turn: u32,
-        sealed: &Sealed,
-    ) -> Result<(), ReceiptMismatch> {
-        if receipt.r#match != *self.name {
-            return Err(ReceiptMismatch::Match);
-        }
-        if receipt.turn != turn {
-            return Err(ReceiptMismatch::Turn);
-        }
-        if convert::seat(receipt.seat) != Some(seat) {
-            return Err(ReceiptMismatch::Seat);
-        }
-        if receipt.commitment != sealed.commitment.as_bytes() {
-            return Err(ReceiptMismatch::Commitment);
-        }
-        Ok(())
     }
 
     /// The match as it is now, as the player may see it. A client that does not watch follows the match

@@ -1,12 +1,13 @@
 //! A session that acts as one player.
 
+use sealing::{MalformedKeyId, ServerKey};
 use wire::v1;
 use wire::v1::match_service_client::MatchServiceClient;
 use wire::v1::matchmaking_service_client::MatchmakingServiceClient;
 
 use crate::call::Caller;
 use crate::ledger::Ledger;
-use crate::{Error, MatchHandle, MatchStream, Transcript, random};
+use crate::{Error, MatchHandle, MatchStream, PlayerStream, Transcript, VerifiedMatch, random};
 
 /// A session that acts as one player. Cheap to clone; clones share the connection.
 ///
@@ -180,6 +181,55 @@ impl Player {
     #[must_use]
     pub fn watch(&self, name: &str) -> MatchStream {
         MatchStream::new(self.clone(), name, Ledger::default(), None)
+    }
+
+    /// All that waits for the player, as it changes: his live matches, his invites. Nothing is sent before
+    /// the stream is first polled.
+    ///
+    /// ```no_run
+    /// # async fn example(ann: whattheshell::Player) -> Result<(), whattheshell::Error> {
+    /// use futures::TryStreamExt as _;
+    /// let mut states = ann.watch_player();
+    /// while let Some(state) = states.try_next().await? {
+    ///     let due = state.matches.iter().filter(|game| game.move_due).count();
+    ///     println!("{due} matches wait for a move, {} invites are open", state.invites.len());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn watch_player(&self) -> PlayerStream {
+        PlayerStream::new(self.clone())
+    }
+
+    /// [`Transcript::verify_signed`] by the keys that this server lists; it is asked once for all, and
+    /// again where a transcript names a key that is not known yet.
+    ///
+    /// It shows that this server signed the match. Who does not trust the connection either names the keys
+    /// himself.
+    ///
+    /// # Errors
+    /// As every call; [`Error::Verification`]: the first claim that does not hold.
+    ///
+    /// ```no_run
+    /// # async fn example(ann: whattheshell::Player, name: &str) -> Result<(), whattheshell::Error> {
+    /// let transcript = ann.transcript(name).await?;
+    /// let verified = ann.verify_signed(&transcript).await?;
+    /// println!("{:?} after {} turns", verified.result(), verified.turns.len());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn verify_signed(&self, transcript: &Transcript) -> Result<VerifiedMatch, Error> {
+        // A key whose id is malformed cannot be listed; then no key is known, which is what is said.
+        let key_id = &transcript.message().key_id;
+        let key = match key_id.parse() {
+            Ok(id) => {
+                let key = self.caller.server_key(key_id).await?;
+                key.map(|public_key| ServerKey { id, public_key })
+            }
+            Err(MalformedKeyId) => None,
+        };
+        transcript.verify_signed(key.as_slice())
     }
 
     /// All that is needed to verify a match offline. Of a live match the turns so far.

@@ -2,9 +2,7 @@
 
 use prost::Message as _;
 use rules::Position;
-use sealing::{
-    Claim as Chain, Digest, EndReason, KeyId, MatchResult, PublicKey, ServerKey, Signature, verify_end,
-};
+use sealing::{Claim as Chain, Digest, EndReason, MatchResult, ServerKey, Signature, verify_end};
 use wire::v1;
 
 use crate::convert::{self, Terms};
@@ -73,7 +71,8 @@ impl Transcript {
     }
 
     /// [`Transcript::verify`], and then that the server signed the end of the match with one of `keys`:
-    /// those that the caller knows it by. [`server_keys`] has those that a server lists. A live match is
+    /// those that the caller knows it by. [`Player::verify_signed`](crate::Player::verify_signed) asks the
+    /// server for them, and [`server_keys`](crate::server_keys) has those that a server lists. A live match is
     /// not signed.
     ///
     /// # Errors
@@ -84,17 +83,6 @@ impl Transcript {
         verify_signature(&self.0, &verified, keys)?;
         Ok(verified)
     }
-}
-
-/// The keys that a server lists for its receipts and transcripts, old ones too. Keys of another form
-/// than this client knows are left out.
-#[must_use]
-pub fn server_keys(info: &v1::GetServerInfoResponse) -> Vec<ServerKey> {
-    let read = |key: &v1::ServerKey| {
-        let id: KeyId = key.key_id.parse().ok()?;
-        Some(ServerKey { id, public_key: PublicKey::try_from(&key.public_key[..]).ok()? })
-    };
-    info.public_keys.iter().filter_map(read).collect()
 }
 
 fn verify_signature(

@@ -12,7 +12,7 @@ use tonic::{Request, Response, Status};
 use whattheshell::v1::match_service_server::{MatchService, MatchServiceServer};
 use whattheshell::v1::watch_match_response::Update;
 use whattheshell::v1::{self, MatchSnapshot};
-use whattheshell::{Client, ClientBuilder, MatchHandle};
+use whattheshell::{Client, ClientBuilder, MatchHandle, Player};
 
 use crate::history::{History, MATCH, token};
 
@@ -63,6 +63,10 @@ pub(crate) type OnSeal =
 /// The answer to the n-th reveal, from 0.
 pub(crate) type OnReveal = Box<dyn Fn(usize, &v1::RevealMoveRequest) -> Result<(), Status> + Send + Sync>;
 
+/// The answer to the n-th page, from 0.
+pub(crate) type OnList =
+    Box<dyn Fn(usize, &v1::ListMatchesRequest) -> Result<v1::ListMatchesResponse, Status> + Send + Sync>;
+
 /// The n-th stream, from 0; after its steps it ends with OK.
 pub(crate) type OnWatch = Box<dyn Fn(&Fake, usize, &v1::WatchMatchRequest) -> Vec<Step> + Send + Sync>;
 
@@ -74,6 +78,7 @@ pub(crate) struct Asked {
     reveals: Mutex<Vec<v1::RevealMoveRequest>>,
     offers: Mutex<Vec<v1::OfferDrawRequest>>,
     answers: Mutex<Vec<v1::AnswerDrawRequest>>,
+    lists: Mutex<Vec<v1::ListMatchesRequest>>,
 }
 
 /// The server, and all that was asked of it.
@@ -82,6 +87,7 @@ pub(crate) struct Fake {
     pub(crate) on_seal: OnSeal,
     pub(crate) on_reveal: OnReveal,
     pub(crate) on_watch: OnWatch,
+    pub(crate) on_list: OnList,
     pub(crate) asked: Asked,
 }
 
@@ -93,6 +99,7 @@ impl Fake {
             on_seal: Box::new(|_, _| None),
             on_reveal: Box::new(|_, _| Ok(())),
             on_watch: Box::new(|_, _, _| vec![Step::Hang]),
+            on_list: Box::new(|_, _| Ok(v1::ListMatchesResponse::default())),
             asked: Asked::default(),
         }
     }
@@ -111,6 +118,10 @@ impl Fake {
 
     pub(crate) fn offers(&self) -> Vec<v1::OfferDrawRequest> {
         self.asked.offers.lock().unwrap().clone()
+    }
+
+    pub(crate) fn lists(&self) -> Vec<v1::ListMatchesRequest> {
+        self.asked.lists.lock().unwrap().clone()
     }
 
     pub(crate) fn answers(&self) -> Vec<v1::AnswerDrawRequest> {
@@ -137,6 +148,14 @@ pub(crate) async fn black_by(fake: Fake, client: &ClientBuilder) -> (Arc<Fake>, 
     let fake = Arc::new(fake);
     let address = Arc::clone(&fake).listen().await;
     (fake, join(address, client).await)
+}
+
+/// Black without a match at hand, on this server.
+pub(crate) async fn ann(fake: Fake) -> (Arc<Fake>, Player) {
+    let fake = Arc::new(fake);
+    let address = Arc::clone(&fake).listen().await;
+    let client = Client::connect(&format!("http://{address}")).await.unwrap();
+    (fake, client.player(&token("ann")).unwrap())
 }
 
 /// Black at the same match again, as after a restart.
@@ -267,9 +286,15 @@ impl MatchService for Fake {
 
     async fn list_matches(
         &self,
-        _: Request<v1::ListMatchesRequest>,
+        request: Request<v1::ListMatchesRequest>,
     ) -> Result<Response<v1::ListMatchesResponse>, Status> {
-        unimplemented()
+        let request = request.into_inner();
+        let nth = {
+            let mut lists = self.asked.lists.lock().unwrap();
+            lists.push(request.clone());
+            lists.len() - 1
+        };
+        (self.on_list)(nth, &request).map(Response::new)
     }
 
     async fn reveal_move(

@@ -4,6 +4,7 @@
 mod draws;
 mod fake;
 mod history;
+mod lists;
 mod reveals;
 mod seals;
 mod transcripts;

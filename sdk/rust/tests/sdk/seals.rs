@@ -11,7 +11,7 @@ use whattheshell::v1::seal_move_request::Move;
 use whattheshell::{ApiError, Client, Error, ReceiptMismatch, v1};
 
 use crate::fake::{Fake, OnSeal, black, black_by};
-use crate::history::{History, MATCH, cell, token};
+use crate::history::{History, MATCH, cell, stamp, token};
 
 /// The cell and salt that a request carries.
 pub(crate) fn opening_in(request: &v1::SealMoveRequest) -> Opening {
@@ -81,6 +81,43 @@ async fn a_receipt_for_anything_else_is_refused() {
         let error = game.seal(1, cell("E5")).await.unwrap_err();
         assert!(matches!(error, Error::Receipt(mismatch) if mismatch == expected), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_receipt_is_asked_for_signed_in_ranked_matches_and_where_it_is_wanted() {
+    let asks = async |mode: v1::MatchMode, wanted: Option<bool>| {
+        let mut fake = Fake::new(&History::played());
+        fake.game.settings.as_mut().unwrap().mode = mode.into();
+        let (fake, game) = black(fake).await;
+        let game = match wanted {
+            Some(are_signed) => game.with_signed_receipts(are_signed),
+            None => game,
+        };
+        let sealing = tokio::spawn(async move { game.seal(4, cell("C1")).await });
+        let asked = async {
+            while fake.seals().is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), asked).await.expect("the seal arrives");
+        sealing.abort();
+        fake.seals()[0].sign_receipt
+    };
+    assert!(!asks(v1::MatchMode::Casual, None).await);
+    assert!(asks(v1::MatchMode::Casual, Some(true)).await);
+    assert!(asks(v1::MatchMode::Ranked, None).await);
+    assert!(!asks(v1::MatchMode::Ranked, Some(false)).await);
+}
+
+#[tokio::test]
+async fn a_signed_receipt_of_a_server_that_does_not_tell_its_keys_leaves_the_seal_uncertain() {
+    let (_fake, game) = black(before_turn_1(Box::new(|_, request| {
+        let key_id = "k1".to_owned();
+        Some(Ok(v1::SealReceipt { key_id, signature: vec![1; 64], seal_time: stamp(1), ..receipt(request) }))
+    })))
+    .await;
+    let error = game.with_signed_receipts(true).seal(1, cell("E5")).await.unwrap_err();
+    assert!(matches!(error, Error::ServerKeys(_)) && error.is_uncertain(), "{error}");
 }
 
 #[tokio::test]
