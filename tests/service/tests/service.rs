@@ -9,6 +9,9 @@ mod service {
     mod scripted_match;
 
     mod browsers;
+    mod client_home;
+    mod client_receipts;
+    mod client_transcripts;
     mod clocks;
     mod connections;
     mod descriptors;
