@@ -5,6 +5,8 @@ mod demo;
 mod descriptors;
 mod keys;
 mod play;
+mod server;
+mod store;
 mod terminated;
 mod vectors;
 mod verify;

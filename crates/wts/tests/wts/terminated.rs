@@ -1,11 +1,9 @@
 //! A3: SIGTERM ends the server within its grace, whoever is still connected.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::net::TcpStream;
-use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Streaming};
 use tonic_health::ServingStatus;
@@ -14,6 +12,8 @@ use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 use whattheshell::{ApiError, Client, v1};
 use wire::v1::match_service_client::MatchServiceClient;
 use wire::v1::watch_match_response::Update;
+
+use super::server::Server;
 
 /// How long calls may take to finish once the server is told to stop.
 const GRACE: Duration = Duration::from_secs(10);
@@ -24,56 +24,9 @@ const TOLERANCE: Duration = Duration::from_secs(1);
 /// What a client sends first on an HTTP/2 connection, and an empty SETTINGS frame.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
-/// `wts serve` on a directory; killed when it is dropped.
-struct Server {
-    process: Child,
-    address: String,
-}
-
-impl Server {
-    fn start(directory: &TempDir) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_wts"))
-            .args(["serve", "--dev", "--listen", "127.0.0.1:0", "--log", "off", "--data"])
-            .arg(directory.path())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("wts runs");
-        let mut line = String::new();
-        let out = process.stdout.as_mut().expect("its output is piped");
-        BufReader::new(out).read_line(&mut line).expect("it says where it listens");
-        let address = line.trim().strip_prefix("listening on http://").expect("it says where").to_owned();
-        Self { process, address }
-    }
-
-    fn url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
-    /// What an orchestrator does first.
-    fn terminate(&self) {
-        let told = Command::new("sh").arg("-c").arg(format!("kill -TERM {}", self.process.id())).status();
-        assert!(told.expect("there is a shell").success());
-    }
-
-    /// How it ends, and how long that takes from now on.
-    fn end(&mut self) -> (ExitStatus, Duration) {
-        let started = Instant::now();
-        let ended = self.process.wait().expect("it ends");
-        (ended, started.elapsed())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
 /// A connection on which this is sent and then nothing.
 fn silent(server: &Server, bytes: &[u8]) -> TcpStream {
-    let mut connection = TcpStream::connect(&server.address).expect("the server listens");
+    let mut connection = TcpStream::connect(server.address()).expect("the server listens");
     connection.write_all(bytes).expect("it is connected");
     connection
 }
@@ -139,7 +92,7 @@ async fn is_sent_elsewhere(mut stream: Streaming<v1::WatchMatchResponse>) {
 #[test]
 fn it_ends_within_its_grace_although_everybody_stays_connected() {
     let directory = tempfile::tempdir().expect("a directory");
-    let mut server = Server::start(&directory);
+    let mut server = Server::start(directory.path());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.expect("a runtime");
     let _silent = [b"".as_slice(), &PREFACE[..12], PREFACE].map(|bytes| silent(&server, bytes));
@@ -160,7 +113,7 @@ fn it_ends_within_its_grace_although_everybody_stays_connected() {
     drop(health);
 
     // The directory is free, and the match goes on.
-    let server = Server::start(&directory);
+    let server = Server::start(directory.path());
     let game = runtime.block_on(async {
         let client = Client::connect(&server.url()).await?;
         client.player(&client.mint_token("players/ann").await?.token)?.get_match(&name).await
@@ -172,7 +125,7 @@ fn it_ends_within_its_grace_although_everybody_stays_connected() {
 #[test]
 fn it_ends_at_once_when_nobody_is_connected() {
     let directory = tempfile::tempdir().expect("a directory");
-    let mut server = Server::start(&directory);
+    let mut server = Server::start(directory.path());
     server.terminate();
     let (ended, took) = server.end();
     assert_eq!(ended.code(), Some(0));
