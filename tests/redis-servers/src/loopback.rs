@@ -7,11 +7,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use crate::Error;
 
 /// Where the first server of a set listens. Below the ports that the system hands out by itself, with room for
-/// the cluster bus, which listens [`BUS_OFFSET`] higher.
+/// the cluster bus, which listens 10,000 higher.
 const FIRST_PORT: u16 = 21_001;
-
-/// What Redis adds to a port for the cluster bus.
-pub(crate) const BUS_OFFSET: u16 = 10_000;
 
 /// Held for as long as the address is in use.
 const CLAIM_PORT: u16 = 21_000;

@@ -24,8 +24,10 @@ const ELEMENTS_MAX: usize = 1 << 16;
 /// What a server answers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reply {
-    /// A status or a string; bytes that are no UTF-8 are replaced.
+    /// A status or a string.
     Text(String),
+    /// A string that is no UTF-8.
+    Bytes(Vec<u8>),
     /// A number.
     Number(i64),
     /// No value.
@@ -43,6 +45,16 @@ impl Reply {
         match self {
             Self::Text(text) => text,
             _ => "",
+        }
+    }
+
+    /// The bytes of a status or a string, else none.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+            _ => &[],
         }
     }
 
@@ -67,9 +79,7 @@ impl Reply {
     /// The value of a line `field:value`, as `INFO` and `CLUSTER INFO` write them.
     #[must_use]
     pub fn field(&self, field: &str) -> &str {
-        let value = |line: &'_ str| line.strip_prefix(field)?.strip_prefix(':').map(str::len);
-        let line = self.text().lines().find(|line| value(line).is_some());
-        line.map_or("", |line| line[field.len() + 1..].trim_end())
+        self.text().lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')).unwrap_or("")
     }
 }
 
@@ -77,19 +87,21 @@ impl Reply {
 ///
 /// # Errors
 /// The server cannot be reached, closes the connection, or does not answer in time.
-pub(crate) async fn ask(address: SocketAddr, command: &[&str]) -> io::Result<Reply> {
-    timeout(ANSWER_MAX, exchange(address, command))
+pub(crate) async fn ask<W: AsRef<[u8]>>(address: SocketAddr, command: &[W]) -> io::Result<Reply> {
+    let mut request = format!("*{}\r\n", command.len()).into_bytes();
+    for word in command.iter().map(AsRef::as_ref) {
+        request.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
+        request.extend_from_slice(word);
+        request.extend_from_slice(b"\r\n");
+    }
+    timeout(ANSWER_MAX, exchange(address, &request))
         .await
         .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-async fn exchange(address: SocketAddr, command: &[&str]) -> io::Result<Reply> {
+async fn exchange(address: SocketAddr, request: &[u8]) -> io::Result<Reply> {
     let mut connection = BufReader::new(TcpStream::connect(address).await?);
-    let mut request = format!("*{}\r\n", command.len());
-    for word in command {
-        request += &format!("${}\r\n{word}\r\n", word.len());
-    }
-    connection.write_all(request.as_bytes()).await?;
+    connection.write_all(request).await?;
     read(&mut connection).await
 }
 
@@ -158,7 +170,7 @@ async fn bulk(connection: &mut BufReader<TcpStream>, length: usize) -> io::Resul
     let mut bytes = vec![0; length + 2];
     connection.read_exact(&mut bytes).await?;
     bytes.truncate(length);
-    Ok(Reply::Text(String::from_utf8_lossy(&bytes).into_owned()))
+    Ok(String::from_utf8(bytes).map_or_else(|error| Reply::Bytes(error.into_bytes()), Reply::Text))
 }
 
 fn unreadable(what: &str) -> io::Error {

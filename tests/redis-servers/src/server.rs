@@ -108,13 +108,11 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::Refused`] if the answer is an error, [`Error::Io`] if there is none.
-    pub async fn ask(&self, command: &[&str]) -> Result<Reply, Error> {
+    pub async fn ask<W: AsRef<[u8]>>(&self, command: &[W]) -> Result<Reply, Error> {
         match self.try_ask(command).await? {
-            Reply::Error(answer) => Err(Error::Refused {
-                server: self.to_string(),
-                command: command.iter().take(3).copied().collect::<Vec<_>>().join(" "),
-                answer,
-            }),
+            Reply::Error(answer) => {
+                Err(Error::Refused { server: self.to_string(), command: shown(command), answer })
+            }
             reply => Ok(reply),
         }
     }
@@ -123,7 +121,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::Io`] if there is no answer.
-    pub async fn try_ask(&self, command: &[&str]) -> Result<Reply, Error> {
+    pub async fn try_ask<W: AsRef<[u8]>>(&self, command: &[W]) -> Result<Reply, Error> {
         let what = || format!("asking {self}");
         reply::ask(self.address, command).await.map_err(|error| Error::io(what())(error))
     }
@@ -168,13 +166,13 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::TooLate`] after `bound`.
-    pub async fn wait_for(
+    pub async fn wait_for<W: AsRef<[u8]>>(
         &self,
-        command: &[&str],
+        command: &[W],
         bound: Duration,
         wanted: impl Fn(&Reply) -> bool,
     ) -> Result<Reply, Error> {
-        let what = format!("the awaited answer of {self} to `{}`", command.join(" "));
+        let what = format!("the awaited answer of {self} to `{}`", shown(command));
         until(&what, bound, async || {
             Ok(match self.try_ask(command).await {
                 Ok(reply) if wanted(&reply) => Ok(reply),
@@ -242,6 +240,14 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// The words of a command that an error shows: those that say what it was about.
+const WORDS_SHOWN: usize = 4;
+
+fn shown<W: AsRef<[u8]>>(command: &[W]) -> String {
+    let words = command.iter().take(WORDS_SHOWN).map(|word| String::from_utf8_lossy(word.as_ref()));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 const CONFIGURATION: &str = "server.conf";

@@ -4,7 +4,7 @@ use tempfile::TempDir;
 
 use crate::loopback::Loopback;
 use crate::server::Role;
-use crate::{Error, Flavor, Options, Server};
+use crate::{Error, Flavor, Options, Server, Servers};
 
 /// One server, without replicas.
 ///
@@ -39,6 +39,12 @@ impl Single {
     #[must_use]
     pub fn url(&self) -> String {
         format!("redis://{}", self.server.address())
+    }
+}
+
+impl Servers for Single {
+    fn servers(&self) -> &[Server] {
+        std::slice::from_ref(&self.server)
     }
 }
 

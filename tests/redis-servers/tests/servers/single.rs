@@ -1,6 +1,10 @@
 //! One server.
 
-use redis_servers::{Flavor, Life, Options, Single};
+use redis_servers::{Flavor, Life, Options, Reply, Servers as _, Single};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+/// How long an effect may take before it counts as missing.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
 #[tokio::test]
 async fn a_server_of_either_flavor_is_ready_when_its_start_returns() {
@@ -60,4 +64,22 @@ async fn a_server_outlives_the_thread_that_started_it() {
 async fn a_setting_that_no_server_knows_is_an_error_with_the_log() {
     let error = Single::start(Flavor::Redis, &Options::new().set("no-such-setting", "1")).await.unwrap_err();
     assert!(error.to_string().contains("does not start"), "{error}");
+}
+
+#[tokio::test]
+async fn every_connection_of_a_client_is_closed_also_one_that_listens() {
+    let single = Single::start(Flavor::Redis, &Options::new()).await.unwrap();
+    let server = single.server();
+    let mut idle = tokio::net::TcpStream::connect(server.address()).await.unwrap();
+    let mut listening = tokio::net::TcpStream::connect(server.address()).await.unwrap();
+    listening.write_all(b"SUBSCRIBE channel\r\n").await.unwrap();
+    // Both have been accepted, beside the one that asks.
+    let clients = |reply: &Reply| reply.field("connected_clients") == "3";
+    server.wait_for(&["INFO", "clients"], PATIENCE, clients).await.unwrap();
+    server.wait_for(&["PUBSUB", "CHANNELS"], PATIENCE, |reply| !reply.elements().is_empty()).await.unwrap();
+    single.client_kill_all().await.unwrap();
+    for connection in [&mut idle, &mut listening] {
+        let end = tokio::time::timeout(PATIENCE, connection.read_to_end(&mut Vec::new())).await;
+        end.expect("the end of a connection").unwrap();
+    }
 }
