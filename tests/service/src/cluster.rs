@@ -1,7 +1,7 @@
 //! Nodes over one store.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use sealing::MatchId;
 use service::{NodeConfig, Server};
 use store::keys::{KeySource, Signer};
 use store::{Clock, ScriptedClock, Shard, Store, Stored, SystemClock};
-use store_embedded::VolatileStore;
+use store_embedded::{Checked, VolatileStore};
 use tonic::Status;
 use wire::v1;
 
@@ -168,6 +168,18 @@ impl Cluster {
     pub async fn fork(&self) -> Self {
         let clock = Arc::new(ScriptedClock::at_ms(self.clock.now_ms()));
         Self::over(self.setup.clone(), clock, self.place.copy(), self.signer.clone()).await
+    }
+
+    /// The directory that everything is kept in.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        self.place.path()
+    }
+
+    /// What a check of the directory finds while the cluster is stopped.
+    #[must_use]
+    pub fn checked(&self) -> Checked {
+        self.place.checked()
     }
 
     /// Every file of the directory that everything is kept in.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use store::codec::Keyring;
 use store::{Clock, Store};
-use store_embedded::{Durability, EmbeddedStore, VolatileStore};
+use store_embedded::{Checked, Durability, EmbeddedStore, VolatileStore};
 use tempfile::TempDir;
 
 /// Where matches are kept.
@@ -56,6 +56,11 @@ impl Place {
     /// If the store is in memory.
     pub(crate) fn path(&self) -> &Path {
         self.directory.as_ref().expect("the cluster was set up with a directory").path()
+    }
+
+    /// What a check finds of a closed store.
+    pub(crate) fn checked(&self) -> Checked {
+        store_embedded::check(self.path(), &self.keyring).expect("a closed store can be checked")
     }
 
     /// The same with a copy of the directory, which nobody may have open.

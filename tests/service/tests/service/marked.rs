@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use prost::Message as _;
 use prost_reflect::{DescriptorPool, DynamicMessage, Value};
 use wire::v1;
 
@@ -30,6 +31,27 @@ pub(crate) fn open() -> v1::OpenMove {
 pub(crate) fn salt_in(bytes: &[u8]) -> Option<&'static str> {
     let bytes = searchable(bytes);
     forms().into_iter().find(|(_, form)| bytes.contains(&searchable(form))).map(|(name, _)| name)
+}
+
+/// The marked move, in any form: its salt, or a message that carries its cell beside a salt.
+pub(crate) fn move_in(bytes: &[u8]) -> Option<&'static str> {
+    let text = searchable(bytes);
+    forms_of_the_move().into_iter().find(|(_, form)| text.contains(&searchable(form))).map(|(name, _)| name)
+}
+
+/// Every form in which [`move_in`] finds the move.
+pub(crate) fn forms_of_the_move() -> Vec<(&'static str, Vec<u8>)> {
+    // The field of the cell and the header of the salt, without the salt; in the API and in records the
+    // numbers of the fields are 1 and 2.
+    let message = |cell: u32| {
+        let encoded = v1::OpenMove { cell, salt: SALT.to_vec() }.encode_to_vec();
+        encoded[..encoded.len() - SALT.len()].to_vec()
+    };
+    let mut forms = forms();
+    forms.push(("a message", message(CELL)));
+    forms.push(("a message with the index", message(CELL - 1)));
+    forms.push(("cell and salt, as they are boxed", [&[CELL as u8][..], &SALT[..4]].concat()));
+    forms
 }
 
 /// Where the marked cell is written out in a text, in one of the ways that a log would.
