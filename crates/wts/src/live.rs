@@ -8,8 +8,9 @@ use futures::StreamExt as _;
 use rules::{Cell, Seat};
 use tokio::sync::mpsc;
 use tokio::time::{Interval, interval};
-use whattheshell::{Client, Error, MatchHandle, MatchStream, Player, Transcript, prost_types};
+use whattheshell::{Client, Error, MatchHandle, MatchStream, Player, Transcript, Update, prost_types};
 
+use crate::openings::{self, Openings, Unsealed};
 use crate::screen::{Answer, Event, Intent, Palette, Screen, Viewer};
 use crate::terminal::{Terminal, Told};
 use crate::{seating, words};
@@ -27,9 +28,21 @@ pub(crate) struct Left {
 }
 
 /// Plays the match to its end or until the player leaves.
-pub(crate) async fn play(client: &Client, game: &MatchHandle, seat: Seat) -> anyhow::Result<Left> {
-    let screen = Screen::new(Viewer::Player(seat), game.name(), Palette::of_environment());
-    let source = Source::Seated(game.clone());
+///
+/// # Errors
+/// The match is lost sight of, or the terminal is gone; the moves that were kept cannot be read.
+pub(crate) async fn play(
+    client: &Client,
+    game: &MatchHandle,
+    seat: Seat,
+    openings: Option<Openings>,
+) -> anyhow::Result<Left> {
+    let mut screen = Screen::new(Viewer::Player(seat), game.name(), Palette::of_environment());
+    let kept = openings.as_ref().map(|openings| openings.restore(game)).transpose()?;
+    if let Some((turn, cell)) = kept.and_then(|kept| kept.last().copied()) {
+        screen.update(Event::Kept { turn, cell });
+    }
+    let source = Source::Seated(game.clone(), openings);
     Live::start(client, screen, game.watch(), source).await?.run().await
 }
 
@@ -43,14 +56,14 @@ pub(crate) async fn watch(client: &Client, player: &Player, name: &str) -> anyho
 /// What calls are made on.
 #[derive(Clone)]
 enum Source {
-    Seated(MatchHandle),
+    Seated(MatchHandle, Option<Openings>),
     Watching(Player, String),
 }
 
 impl Source {
     async fn transcript(&self) -> Result<Transcript, Error> {
         match self {
-            Self::Seated(game) => game.transcript().await,
+            Self::Seated(game, _) => game.transcript().await,
             Self::Watching(player, name) => player.transcript(name).await,
         }
     }
@@ -110,8 +123,9 @@ impl Live {
         tokio::select! {
             update = self.updates.next(), if !self.is_over => match update {
                 Some(update) => {
-                    let event = Event::Update(Box::new(update.map_err(seating::explain)?));
-                    Ok(Some(event))
+                    let update = update.map_err(seating::explain)?;
+                    self.mind_openings(&update);
+                    Ok(Some(Event::Update(Box::new(update))))
                 }
                 None => {
                     self.is_over = true;
@@ -124,13 +138,31 @@ impl Live {
         }
     }
 
+    /// Forgets moves that are public by now, and tells of one that only somebody else can reveal.
+    fn mind_openings(&mut self, update: &Update) {
+        let Source::Seated(game, Some(openings)) = &self.source else { return };
+        let forgotten = match update {
+            Update::Turn(turn) => openings.forget_until(turn.turn),
+            Update::Finished(_) => openings.forget(),
+            Update::Status(status) if openings.lack(game, status) => {
+                self.screen.update(Event::SealedElsewhere { turn: status.turn });
+                Ok(())
+            }
+            _ => Ok(()),
+        };
+        if let Err(error) = forgotten {
+            let why = format!("{} cannot be removed: {error}", openings.path().display());
+            self.screen.update(Event::Answer(Answer::Failed(why)));
+        }
+    }
+
     /// Starts what the player wants; its answer comes as an event, and the stream goes on meanwhile.
     fn carry_out(&self, intent: Intent) {
-        let Source::Seated(game) = self.source.clone() else { return };
+        let Source::Seated(game, openings) = self.source.clone() else { return };
         let answers = self.answers.0.clone();
         tokio::spawn(async move {
             let answer = match intent {
-                Intent::Seal { turn, cell } => seal(&game, turn, cell).await,
+                Intent::Seal { turn, cell } => seal(&game, openings.as_ref(), turn, cell).await,
                 Intent::OfferDraw(turn) => {
                     done(game.offer_draw(turn).await, "a draw is offered, until the turn resolves")
                 }
@@ -165,13 +197,14 @@ impl Live {
     }
 }
 
-async fn seal(game: &MatchHandle, turn: u32, cell: Cell) -> Answer {
-    match game.seal(turn, cell).await {
-        Ok(_) => Answer::Sealed { turn, cell },
-        Err(error) if error.is_uncertain() => Answer::Failed(format!(
+async fn seal(game: &MatchHandle, openings: Option<&Openings>, turn: u32, cell: Cell) -> Answer {
+    match openings::seal(game, openings, turn, cell).await {
+        Ok(()) => Answer::Sealed { turn, cell },
+        Err(Unsealed::Unkept(error)) => Answer::Failed(format!("{error:#}")),
+        Err(Unsealed::Failed(error)) if error.is_uncertain() => Answer::Failed(format!(
             "the server gave no answer; the move may be in: seal {cell} again to make sure"
         )),
-        Err(error) => failed(&error),
+        Err(Unsealed::Failed(error)) => failed(&error),
     }
 }
 

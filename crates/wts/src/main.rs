@@ -10,6 +10,7 @@ mod instinct;
 mod keys_command;
 mod lines;
 mod live;
+mod openings;
 mod play;
 mod replay;
 mod screen;

@@ -1,14 +1,17 @@
 //! `wts play`: a person plays in a terminal.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
+use rules::Seat;
 use serde_json::json;
-use whattheshell::{Client, Player, prost_types, v1};
+use whattheshell::{Client, MatchHandle, Player, prost_types, v1};
 
 use crate::lines::Lines;
+use crate::openings::{self, Openings};
 use crate::table::Table;
 use crate::{live, seating, terminal};
 
@@ -56,6 +59,10 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 3_600)]
     wait_s: u64,
 
+    /// Where moves that are to be revealed later are kept; else in XDG_STATE_HOME or ~/.local/state
+    #[arg(long, env = "WTS_STATE", value_name = "DIRECTORY")]
+    state: Option<PathBuf>,
+
     /// Line by line, as without a terminal, instead of on a screen
     #[arg(long)]
     plain: bool,
@@ -74,12 +81,16 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             seating::session(&client, arguments.token.as_deref(), arguments.player.as_deref()).await?;
         let name = sit(&player, arguments).await?;
         let game = player.join(&name).await.map_err(seating::explain)?;
+        // A person seals seldom enough for a signature each time, from a server that makes any.
+        let info = client.server_info().await.map_err(seating::explain)?;
+        let game = game.with_signed_receipts(!info.public_keys.is_empty());
         let seat = game.seat().context("you have no seat in this match")?;
+        let openings = openings(&game, seat, arguments).await?;
         if arguments.plain || arguments.json || !terminal::is_there() {
-            return Table::new(game, seat, Lines { json: arguments.json }).play().await;
+            return Table::new(game, seat, openings, Lines { json: arguments.json }).play().await;
         }
         let back = format!("come back with --match {name}");
-        let left = live::play(&client, &game, seat).await;
+        let left = live::play(&client, &game, seat, openings).await;
         let left = left.with_context(|| format!("the match was lost sight of; {back}"))?;
         let lines = Lines { json: false };
         match left.verdict {
@@ -91,6 +102,16 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     // A read of the terminal cannot be called back; waiting for it would keep the process.
     runtime.shutdown_background();
     played.map(|()| ExitCode::SUCCESS)
+}
+
+/// Where the player's moves are kept, in a match in which he has to reveal them.
+async fn openings(game: &MatchHandle, seat: Seat, arguments: &Arguments) -> anyhow::Result<Option<Openings>> {
+    let settings = game.refresh().await.map_err(seating::explain)?.settings.unwrap_or_default();
+    if settings.seal_mode() != v1::SealMode::CommitReveal {
+        return Ok(None);
+    }
+    let directory = openings::state_directory(arguments.state.as_deref())?;
+    Openings::of(&directory, game.name(), seat).map(Some)
 }
 
 /// The match to play, by whichever way was asked for.

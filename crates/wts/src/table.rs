@@ -10,6 +10,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader, Stdin};
 use whattheshell::{Error, Finish, MatchHandle, Update, VerifiedTurn, v1};
 
 use crate::lines::Lines;
+use crate::openings::{self, Openings, Unsealed};
 use crate::words::News;
 use crate::{board, seating, words};
 
@@ -26,6 +27,8 @@ const HELP: &str = "\
 pub(crate) struct Table {
     game: MatchHandle,
     seat: Seat,
+    /// Where his moves are kept, if he has to reveal them.
+    openings: Option<Openings>,
     lines: Lines,
     /// The turn that waits for a move.
     due: Option<u32>,
@@ -34,6 +37,8 @@ pub(crate) struct Table {
     status: v1::MatchStatus,
     /// Whether he knows that leaving now loses.
     is_warned: bool,
+    /// The turn whose move only somebody else can reveal.
+    sealed_elsewhere: Option<u32>,
 }
 
 /// What a line of the person comes to.
@@ -44,15 +49,24 @@ enum Next {
 
 impl Table {
     /// The table of a player who has this seat.
-    pub(crate) fn new(game: MatchHandle, seat: Seat, lines: Lines) -> Self {
-        let status = v1::MatchStatus::default();
-        Self { game, seat, lines, due: None, last_cells: Vec::new(), status, is_warned: false }
+    pub(crate) fn new(game: MatchHandle, seat: Seat, openings: Option<Openings>, lines: Lines) -> Self {
+        Self {
+            game,
+            seat,
+            openings,
+            lines,
+            due: None,
+            last_cells: Vec::new(),
+            status: v1::MatchStatus::default(),
+            is_warned: false,
+            sealed_elsewhere: None,
+        }
     }
 
     /// Plays until the match is over or the player leaves.
     ///
     /// # Errors
-    /// The match is lost sight of, or a call fails for good.
+    /// The match is lost sight of, a call fails for good, or the moves that were kept cannot be read.
     pub(crate) async fn play(mut self) -> anyhow::Result<()> {
         let opponent = self.game.player_in(self.seat.opponent());
         let (name, seat) = (self.game.name(), self.seat);
@@ -60,6 +74,7 @@ impl Table {
             &format!("{name}: you play {seat} against {opponent}; `help` helps"),
             json!({ "event": "begin", "match": name, "seat": seat.to_string(), "opponent": opponent }),
         )?;
+        self.restore()?;
         let mut updates = self.game.watch();
         let mut input = BufReader::new(tokio::io::stdin()).lines();
         let mut is_typing = true;
@@ -80,6 +95,23 @@ impl Table {
         }
     }
 
+    fn restore(&self) -> anyhow::Result<()> {
+        let Some(openings) = &self.openings else { return Ok(()) };
+        for (turn, cell) in openings.restore(&self.game)? {
+            self.say(&format!("{cell} was kept here for turn {turn}, and is revealed when it is due"))?;
+        }
+        Ok(())
+    }
+
+    /// Forgets moves that are public by now.
+    fn forget(&self, forget: impl FnOnce(&Openings) -> std::io::Result<()>) -> anyhow::Result<()> {
+        let Some(openings) = &self.openings else { return Ok(()) };
+        match forget(openings) {
+            Ok(()) => Ok(()),
+            Err(error) => self.say(&format!("{} cannot be removed: {error}", openings.path().display())),
+        }
+    }
+
     fn update(&mut self, update: Update) -> anyhow::Result<()> {
         match update {
             Update::Turn(turn) => self.turn(&turn)?,
@@ -91,6 +123,7 @@ impl Table {
 
     fn turn(&mut self, turn: &VerifiedTurn) -> anyhow::Result<()> {
         self.due = None;
+        self.forget(|openings| openings.forget_until(turn.turn))?;
         self.last_cells = vec![turn.cells.black, turn.cells.white];
         Ok(self.lines.turn_in_words(turn)?)
     }
@@ -107,6 +140,7 @@ impl Table {
             self.show_board()?;
             self.prompt()?;
         }
+        self.mind_opening(&status)?;
         let news = words::news(Some(self.seat), &self.status, &status);
         if !news.is_empty() {
             self.end_prompt()?;
@@ -119,6 +153,17 @@ impl Table {
         }
         self.status = status;
         if news.is_empty() { Ok(()) } else { self.prompt() }
+    }
+
+    /// Says it once if only somebody else can reveal the move of the turn that is played.
+    fn mind_opening(&mut self, status: &v1::MatchStatus) -> anyhow::Result<()> {
+        let lacks = self.openings.as_ref().is_some_and(|openings| openings.lack(&self.game, status));
+        if lacks && self.sealed_elsewhere != Some(status.turn) {
+            self.sealed_elsewhere = Some(status.turn);
+            self.end_prompt()?;
+            self.say(words::SEALED_ELSEWHERE)?;
+        }
+        Ok(())
     }
 
     fn say(&self, text: &str) -> anyhow::Result<()> {
@@ -155,8 +200,8 @@ impl Table {
             "quit" | "exit" => {
                 self.is_warned = true;
                 self.say(
-                    "only this program can reveal the move that you sealed; if you leave before, you lose.\n\
-                     `quit` again leaves all the same",
+                    "your sealed move is not revealed yet. It is kept on this machine: if you leave, come back\n\
+                     by --match before the time to reveal it is over, or you lose. `quit` again leaves",
                 )?;
             }
             "draw" => self.offer_draw().await?,
@@ -184,16 +229,17 @@ impl Table {
         if !self.game.position().is_empty(cell) {
             return self.say(&format!("{cell} is occupied; choose an empty cell"));
         }
-        match self.game.seal(turn, cell).await {
-            Ok(_) => {
+        match openings::seal(&self.game, self.openings.as_ref(), turn, cell).await {
+            Ok(()) => {
                 self.due = None;
                 self.say(&format!("sealed {cell}; the other player sees it when the turn resolves"))
             }
-            Err(error) if error.is_uncertain() => {
+            Err(Unsealed::Unkept(error)) => self.say(&format!("{error:#}")),
+            Err(Unsealed::Failed(error)) if error.is_uncertain() => {
                 self.say(&format!("{error}\nit may have gone in; type {cell} again to make sure"))
             }
-            Err(Error::Api(error)) => self.say(&format!("refused: {error}")),
-            Err(error) => Err(seating::explain(error)),
+            Err(Unsealed::Failed(Error::Api(error))) => self.say(&format!("refused: {error}")),
+            Err(Unsealed::Failed(error)) => Err(seating::explain(error)),
         }
     }
 
@@ -218,6 +264,7 @@ impl Table {
     /// Says how it ended and whether everything about it holds.
     async fn finish(&self, finish: &Finish) -> anyhow::Result<()> {
         self.end_prompt()?;
+        self.forget(Openings::forget)?;
         self.show_board()?;
         let won = finish.ending.as_ref().and_then(|ending| ending.result.winner());
         let you = match won {

@@ -29,6 +29,10 @@ fn event(event: &Event) -> String {
     }
 }
 
+/// What is said where a sealed move has to be revealed, and is not kept here.
+pub(crate) const SEALED_ELSEWHERE: &str = "your move was sealed on another machine and cannot be revealed \
+    from here: come back there before the time to reveal it is over, or you lose";
+
 /// Something that a status tells a player.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum News {

@@ -37,6 +37,18 @@ pub(crate) enum Event {
     Update(Box<Update>),
     /// The stream is connected, or is not.
     Connected(bool),
+    /// A move of the player is kept here, to be revealed later.
+    Kept {
+        /// Its turn.
+        turn: u32,
+        /// The player's cell.
+        cell: Cell,
+    },
+    /// The player is bound to a move that only somebody else can reveal.
+    SealedElsewhere {
+        /// Its turn.
+        turn: u32,
+    },
     /// Something that was asked for by an [`Intent`] came to an end.
     Answer(Answer),
 }
@@ -116,6 +128,10 @@ pub(crate) struct Screen {
     is_connected: bool,
     /// The move that the player has sealed, with its turn.
     sealed: Option<(u32, Cell)>,
+    /// A move that is kept here, with its turn: the one that is sealed, if any is.
+    kept: Option<(u32, Cell)>,
+    /// The turn whose move only somebody else can reveal.
+    sealed_elsewhere: Option<u32>,
     /// A seal is on its way.
     is_sealing: bool,
     /// What was typed of a cell: a column, then a row.
@@ -142,6 +158,8 @@ impl Screen {
             checked: None,
             is_connected: false,
             sealed: None,
+            kept: None,
+            sealed_elsewhere: None,
             is_sealing: false,
             input: String::new(),
             cursor: None,
@@ -156,6 +174,8 @@ impl Screen {
             Event::Key(key) => return self.key(key),
             Event::Update(update) => self.match_update(*update),
             Event::Connected(is_connected) => self.is_connected = is_connected,
+            Event::Kept { turn, cell } => self.kept = Some((turn, cell)),
+            Event::SealedElsewhere { turn } => self.sealed_elsewhere = Some(turn),
             Event::Answer(answer) => self.answer(answer),
         }
         None
@@ -233,6 +253,10 @@ impl Screen {
             self.sealed = Some((status.turn, cell));
         }
         self.status = status;
+        let is_kept = self.kept.is_some_and(|(turn, _)| turn == self.status.turn);
+        if self.sealed.is_none() && is_kept && self.seat().is_some_and(|seat| self.has_sealed(seat)) {
+            self.sealed = self.kept;
+        }
     }
 
     fn finished(&mut self, finish: Finish) {
@@ -328,6 +352,11 @@ impl Screen {
             && self.finish.is_none()
             && !is_revealed
             && (self.is_sealing || self.has_sealed(seat))
+    }
+
+    /// Whether the player is bound to a move that cannot be revealed from here.
+    fn is_sealed_elsewhere(&self) -> bool {
+        self.is_to_reveal() && self.sealed_elsewhere == Some(self.status.turn)
     }
 
     fn is_offered_draw(&self) -> bool {

@@ -9,7 +9,7 @@ use rules::{Event, Seat, Status};
 use whattheshell::{VerifiedTurn, v1};
 
 use super::grid::Scale;
-use super::{Popup, Screen, Viewer, clock};
+use super::{Note, Popup, Screen, Viewer, clock};
 use crate::words;
 
 /// The smallest terminal that everything fits into, columns and rows.
@@ -203,7 +203,9 @@ impl Screen {
     }
 
     fn note_lines(&self, width: u16) -> Vec<Line<'static>> {
-        let Some(note) = &self.note else { return Vec::new() };
+        let elsewhere = Note { text: words::SEALED_ELSEWHERE.to_owned(), is_warning: true };
+        let elsewhere = self.is_sealed_elsewhere().then_some(&elsewhere);
+        let Some(note) = elsewhere.or(self.note.as_ref()) else { return Vec::new() };
         let style = if note.is_warning { self.palette.warning() } else { self.palette.accent() };
         let lines = wrap(&note.text, usize::from(width).saturating_sub(2));
         let lines = lines.into_iter().take(NOTE_LINES_MAX);
@@ -275,9 +277,9 @@ impl Screen {
             (Popup::Leave, _) => (
                 " leave? ",
                 vec![
-                    "Only this program can reveal the move that you sealed:",
-                    "if you leave before it does, you lose.",
-                    "y: leave all the same, any other key: stay",
+                    "Your sealed move is not revealed yet. It is kept on this machine:",
+                    "come back by --match before the time to reveal it is over,",
+                    "or you lose. y: leave, any other key: stay",
                 ],
             ),
         };

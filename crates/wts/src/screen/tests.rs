@@ -404,11 +404,30 @@ fn leaving_is_asked_about_where_it_loses() {
     play.press("e5", KeyCode::Enter);
     play.0.update(Event::Answer(Answer::Sealed { turn: 1, cell: cell("E5") }));
     assert!(play.press("", KeyCode::Char('q')).is_none());
-    play.shows(&["Only this program can reveal the move that you sealed"]);
+    play.shows(&["Your sealed move is not revealed yet."]);
     assert!(matches!(play.press("", KeyCode::Char('y')), Some(Intent::Leave)));
     let interrupt = || KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
     assert!(play.0.update(Event::Key(interrupt())).is_none());
     assert!(matches!(play.0.update(Event::Key(interrupt())), Some(Intent::Leave)), "twice is meant");
+}
+
+#[test]
+fn a_move_that_is_kept_is_shown_and_one_that_is_not_is_told_of() {
+    let sealed = |status: &mut v1::MatchStatus| status.black.as_mut().unwrap().sealed = Some(true);
+    let mut play = Play::with(Viewer::Player(Seat::Black), v1::SealMode::CommitReveal);
+    play.0.update(Event::Kept { turn: 1, cell: cell("E5") });
+    play.open(|_| {});
+    play.hides(&["sealed E5"]);
+    play.open(sealed);
+    play.shows(&["sealed E5, which only you know"]);
+
+    let mut play = Play::with(Viewer::Player(Seat::Black), v1::SealMode::CommitReveal);
+    play.0.update(Event::SealedElsewhere { turn: 1 });
+    play.open(sealed);
+    play.shows(&["cannot be revealed from here"]);
+    play.turn("E5", "D4");
+    play.open(|_| {});
+    play.hides(&["cannot be revealed from here"]);
 }
 
 #[test]

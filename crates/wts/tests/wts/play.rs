@@ -1,9 +1,13 @@
 //! `wts play`.
 
 use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 
 const PROMPT: &str = "cell> ";
+
+/// Where players' files are, if a test does not say otherwise.
+const STATE: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// A `wts` process, ended when it is dropped.
 pub(crate) struct Process(Child);
@@ -11,7 +15,8 @@ pub(crate) struct Process(Child);
 impl Process {
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wts"));
-        let command = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let command =
+            command.args(arguments).env("WTS_STATE", STATE).stdin(Stdio::piped()).stdout(Stdio::piped());
         Self(command.spawn().expect("wts runs"))
     }
 
@@ -131,11 +136,58 @@ fn two_people_play_by_commit_and_reveal() {
     ann.write("B1");
     ann.read_until("sees it when the turn resolves");
     ann.write("quit");
-    ann.read_until("`quit` again leaves all the same");
+    ann.read_until("`quit` again leaves");
     ann.write("quit");
     let (said, code) = ann.end();
     assert!(said.contains("the match goes on"), "{said}");
     assert_eq!(code, Some(0));
+}
+
+/// The file that keeps the only opening in a directory, and its permissions.
+fn kept(state: &std::path::Path) -> Option<u32> {
+    let files: Vec<_> =
+        std::fs::read_dir(state).expect("a directory").collect::<Result<_, _>>().expect("files");
+    assert!(files.len() <= 1, "{files:?}");
+    files.first().map(|file| file.metadata().expect("it is there").permissions().mode() & 0o777)
+}
+
+#[test]
+fn a_player_who_loses_his_terminal_reveals_from_another_one() {
+    let (_server, url) = server();
+    let (mut ann, mut bob) = seated_with(&url, &["--commit-reveal"]);
+    ann.write("quit");
+    let (said, _) = ann.end();
+    let name = said.trim().rsplit(' ').next().expect("it names the match").to_owned();
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("state");
+    let back = [
+        "play",
+        "--server",
+        &url,
+        "--as",
+        "ann",
+        "--match",
+        &name,
+        "--state",
+        state.to_str().expect("a path of text"),
+    ];
+    let mut ann = Process::start(&back);
+    ann.read_until(PROMPT);
+    ann.write("A1");
+    ann.read_until("sees it when the turn resolves");
+    assert_eq!(kept(&state), Some(0o600), "only its owner reads it");
+    drop(ann);
+
+    let mut elsewhere = Process::start(&["play", "--server", &url, "--as", "ann", "--match", &name]);
+    elsewhere.read_until("was sealed on another machine and cannot be revealed");
+    drop(elsewhere);
+
+    let mut ann = Process::start(&back);
+    ann.read_until("A1 was kept here for turn 1");
+    bob.write("I9");
+    let turn = ann.read_until(PROMPT);
+    assert!(turn.contains("lands on A1") && turn.contains("lands on I9"), "{turn}");
+    assert_eq!(kept(&state), None, "what is public is not kept");
 }
 
 #[test]
