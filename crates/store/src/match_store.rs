@@ -138,6 +138,13 @@ pub trait MatchStore: Send + Sync + 'static {
     /// [`StoreError::NotFound`] if there is none.
     async fn load(&self, id: MatchId) -> Result<Loaded, StoreError>;
 
+    /// The newest head of a match that this node has seen, and an estimate of the time, without asking
+    /// anybody; none where a store keeps no such thing. It may be old: only what a commit then confirms
+    /// may be told to anyone, and a refusal rests on a [`MatchStore::load`].
+    fn recent(&self, _id: MatchId) -> Option<Loaded> {
+        None
+    }
+
     /// Stores a change if the match is still at the version it was judged on, and its stamp holds.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use prost::Message as _;
 use referee::{Finish, FollowUp, Match, OpenTurn, Phase, Revealing, SealFacts, Stamp, TurnRequests};
 use rules::{PerSeat, Seat};
 use sealing::{BoxContext, BoxNonce, Commitment, Digest, EndReason, MatchId, MatchResult};
@@ -97,6 +98,20 @@ pub fn decode_head(bytes: &[u8], keyring: &Keyring) -> Result<Stored, CodecError
         stamp: Stamp::from_ms(head.stamp_ms),
         follow_ups,
     })
+}
+
+/// Writes a follow-up alone, for a store that keeps them beside the head.
+#[must_use]
+pub fn encode_follow_up(follow_up: &FollowUp) -> Vec<u8> {
+    write_follow_up(follow_up).encode_to_vec()
+}
+
+/// Reads what [`encode_follow_up`] wrote.
+///
+/// # Errors
+/// The bytes are no follow-up, or one of a newer build.
+pub fn decode_follow_up(bytes: &[u8]) -> Result<FollowUp, CodecError> {
+    read_follow_up(&record::FollowUp::decode(bytes).map_err(|_| CodecError::Malformed)?)
 }
 
 fn write_follow_up(follow_up: &FollowUp) -> record::FollowUp {

@@ -33,7 +33,7 @@ pub use entry::{
     encode_shard_clock,
 };
 pub use error::CodecError;
-pub use head::{decode_head, encode_head};
+pub use head::{decode_follow_up, decode_head, encode_follow_up, encode_head};
 pub use invite::{decode_invite, encode_invite};
 pub use keyring::Keyring;
 pub use turn::{decode_turn, encode_turn};

@@ -54,6 +54,11 @@ pub(super) const LAYERS: &[Layer] = &[
         own: Own::Only(&["rules", "sealing", "referee", "store"]),
         outside: Outside::Never(&[RPC]),
     },
+    Layer {
+        package: "store-redis",
+        own: Own::Only(&["rules", "sealing", "referee", "store"]),
+        outside: Outside::Never(&[RPC]),
+    },
     // Any store can be put under the suite, so it knows none.
     Layer {
         package: "store-conformance",

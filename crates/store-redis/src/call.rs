@@ -1,0 +1,88 @@
+//! One run of a script, as it is sent.
+
+use std::sync::Arc;
+
+use crate::names::Place;
+use crate::scripts::Script;
+
+/// A script with its keys and arguments. Every script can be run again: what it does depends on what is
+/// stored, not on whether it ran before.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    script: Arc<Script>,
+    place: Place,
+    keys: Vec<String>,
+    arguments: Vec<Vec<u8>>,
+    /// The last entry of the reply, if there is one, is to be told on this channel.
+    channel: Option<String>,
+}
+
+/// How a call is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Manner {
+    /// With the script's text: the server may not know its name.
+    pub(crate) whole: bool,
+    /// To a server that a slot is on its way to.
+    pub(crate) asking: bool,
+}
+
+impl Call {
+    /// A script on keys that all lie in one place.
+    pub(crate) fn new(script: &Arc<Script>, place: Place, keys: Vec<String>) -> Self {
+        Self { script: Arc::clone(script), place, keys, arguments: Vec::new(), channel: None }
+    }
+
+    pub(crate) fn argument(mut self, argument: impl Into<Vec<u8>>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    pub(crate) fn number(self, number: impl std::fmt::Display) -> Self {
+        self.argument(number.to_string())
+    }
+
+    /// How many there are, then each.
+    pub(crate) fn list(self, items: Vec<Vec<u8>>) -> Self {
+        let counted = self.number(items.len());
+        items.into_iter().fold(counted, Self::argument)
+    }
+
+    /// A channel as an argument, on which the reply's last entry is told if the script has not.
+    pub(crate) fn telling(mut self, channel: String) -> Self {
+        self.channel = Some(channel.clone());
+        self.argument(channel)
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    pub(crate) fn channel(&self) -> Option<&str> {
+        self.channel.as_deref()
+    }
+
+    /// Adds the call to what is sent together. Returns how many answers come before its own.
+    pub(crate) fn add_to(&self, pipeline: &mut redis::Pipeline, manner: Manner) -> usize {
+        if manner.asking {
+            pipeline.cmd("ASKING");
+        }
+        pipeline.add_command(self.command(manner));
+        usize::from(manner.asking)
+    }
+
+    pub(crate) fn command(&self, manner: Manner) -> redis::Cmd {
+        let mut command = match manner.whole {
+            true => redis::cmd("EVAL"),
+            false => redis::cmd("EVALSHA"),
+        };
+        command.arg(if manner.whole { &self.script.text } else { &self.script.sha1 });
+        command.arg(self.keys.len());
+        for key in &self.keys {
+            command.arg(key);
+        }
+        for argument in &self.arguments {
+            command.arg(&argument[..]);
+        }
+        command
+    }
+}

@@ -1,0 +1,126 @@
+//! What is stored of a match: an envelope that the scripts read, and in it the record of the head.
+//!
+//! `scripts/shared/envelope.lua` says what lies where. The bytes may come from anywhere: what is no
+//! envelope is an error.
+
+use std::sync::Arc;
+
+use referee::{FollowUp, Match, Stamp};
+use rules::PerSeat;
+use sealing::MatchId;
+use store::codec::{self, CodecError, Keyring};
+use store::{Stored, Version};
+
+/// How long a finished match can still be read, ms: a week, longer than any claim or invite.
+pub(crate) const RETENTION_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
+
+/// The most follow-ups that can wait, and the longest one, bytes: each is counted by one byte.
+const COUNTED_MAX: usize = u8::MAX as usize;
+
+/// The start of an envelope: what hints and checks of versions need.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Summary {
+    pub(crate) version: Version,
+    /// Where the match stands in the due set.
+    pub(crate) due: Option<Stamp>,
+}
+
+/// A version as it stands in an envelope.
+pub(crate) fn version_bytes(version: Version) -> Vec<u8> {
+    [version.counter.to_be_bytes(), version.nonce].concat()
+}
+
+/// Reads the first 32 bytes of an envelope.
+pub(crate) fn read_summary(bytes: &[u8]) -> Result<Summary, CodecError> {
+    let mut fields = Fields(bytes);
+    let version = fields.version()?;
+    let _stamp = fields.number()?;
+    Ok(Summary { version, due: stamp(fields.number()?) })
+}
+
+/// Reads what is stored under the id of a match.
+pub(crate) fn read(id: MatchId, bytes: &[u8], keyring: &Keyring) -> Result<Stored, CodecError> {
+    let mut fields = Fields(bytes);
+    let version = fields.version()?;
+    let stamp = Stamp::from_ms(fields.number()?);
+    for _due_deadline_kept_until in 0..3 {
+        fields.number()?;
+    }
+    let follow_ups = fields.follow_ups()?;
+    let recorded = codec::decode_head(fields.0, keyring)?;
+    if recorded.head.id != id {
+        return Err(CodecError::Field { field: "Head.match_id" });
+    }
+    if recorded.version != version {
+        return Err(CodecError::Field { field: "Head.version_counter" });
+    }
+    Ok(Stored { head: recorded.head, version, stamp, follow_ups })
+}
+
+/// Reads follow-ups alone, as a commit answers them.
+pub(crate) fn read_follow_ups(bytes: &[u8]) -> Result<Vec<FollowUp>, CodecError> {
+    let mut fields = Fields(bytes);
+    let follow_ups = fields.follow_ups()?;
+    if fields.0.is_empty() { Ok(follow_ups) } else { Err(CodecError::Malformed) }
+}
+
+/// Writes the record of a head. Its follow-ups are in the envelope, where a script can take them off.
+pub(crate) fn write_record(
+    head: &Arc<Match>,
+    version: Version,
+    stamp: Stamp,
+    keyring: &Keyring,
+) -> Result<Vec<u8>, CodecError> {
+    let stored = Stored { head: Arc::clone(head), version, stamp, follow_ups: Vec::new() };
+    // Drawn for this record alone.
+    let nonces = PerSeat { black: rand::random(), white: rand::random() };
+    codec::encode_head(&stored, keyring, &nonces)
+}
+
+/// Writes follow-ups, each alone, as arguments of a script.
+pub(crate) fn write_follow_ups(follow_ups: &[FollowUp]) -> Result<Vec<Vec<u8>>, CodecError> {
+    let written: Vec<Vec<u8>> = follow_ups.iter().map(codec::encode_follow_up).collect();
+    let bytes = written.len().max(written.iter().map(Vec::len).max().unwrap_or_default());
+    if bytes > COUNTED_MAX { Err(CodecError::TooLong { bytes }) } else { Ok(written) }
+}
+
+/// The last moment at which a match is kept; zero while it is live.
+pub(crate) fn kept_until_ms(head: &Match) -> u64 {
+    head.finish().map_or(0, |finish| finish.at.plus_ms(RETENTION_MS).as_ms())
+}
+
+fn stamp(ms: u64) -> Option<Stamp> {
+    (ms > 0).then(|| Stamp::from_ms(ms))
+}
+
+/// What is left to read.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], CodecError> {
+        let (field, rest) = self.0.split_first_chunk().ok_or(CodecError::Malformed)?;
+        self.0 = rest;
+        Ok(*field)
+    }
+
+    fn number(&mut self) -> Result<u64, CodecError> {
+        self.take().map(u64::from_be_bytes)
+    }
+
+    fn version(&mut self) -> Result<Version, CodecError> {
+        Ok(Version { counter: self.number()?, nonce: self.take()? })
+    }
+
+    fn follow_ups(&mut self) -> Result<Vec<FollowUp>, CodecError> {
+        let [count] = self.take()?;
+        let mut follow_ups = Vec::new();
+        for _ in 0..count {
+            let [length] = self.take()?;
+            let (follow_up, rest) =
+                self.0.split_at_checked(usize::from(length)).ok_or(CodecError::Malformed)?;
+            self.0 = rest;
+            follow_ups.push(codec::decode_follow_up(follow_up)?);
+        }
+        Ok(follow_ups)
+    }
+}

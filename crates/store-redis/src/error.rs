@@ -1,0 +1,72 @@
+//! Why a store cannot be opened.
+
+use thiserror::Error;
+
+/// The newest schema of keys and values that this build knows.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// Why a store cannot be opened.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum OpenError {
+    /// The address line is none.
+    #[error("this is no address of a Redis: {why}")]
+    Location {
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A namespace is not of letters, digits, `.`, `_` and `-`.
+    #[error("a namespace has letters, digits, `.`, `_` and `-` only")]
+    Namespace,
+    /// No server can be reached, or none of them answers as one that can be written.
+    #[error("no Redis can be reached at {location}: {why}")]
+    Unreachable {
+        /// Where it should be, without the password.
+        location: String,
+        /// What the last attempt came to.
+        why: String,
+    },
+    /// The server is too old.
+    #[error("the server at {server} is Redis {version}: 7.0 is the oldest that will do")]
+    TooOld {
+        /// The server.
+        server: String,
+        /// Its version.
+        version: String,
+    },
+    /// The server throws keys away when its memory is full.
+    #[error(
+        "the server at {server} has maxmemory-policy {policy}: set it to noeviction, else matches are lost"
+    )]
+    Evicts {
+        /// The server.
+        server: String,
+        /// Its policy.
+        policy: String,
+    },
+    /// The server accepts writes that too few replicas get.
+    #[error(
+        "the server at {server} has min-replicas-to-write {found}: set it to {needed} or more, or ask for fewer replicas"
+    )]
+    TooFewReplicas {
+        /// The server.
+        server: String,
+        /// What is set there.
+        found: u32,
+        /// What the durability asks for.
+        needed: u8,
+    },
+    /// A newer build made the store.
+    #[error(
+        "the store has schema {found}, this build knows up to {SCHEMA}: run the build that made it, or a newer one"
+    )]
+    NewerSchema {
+        /// The store's schema.
+        found: u32,
+    },
+    /// What the store says of itself makes no sense.
+    #[error("the store's own record is damaged")]
+    DamagedMeta,
+    /// The address line asks for TLS and this build has none.
+    #[error("this build speaks no TLS to Redis")]
+    NoTls,
+}

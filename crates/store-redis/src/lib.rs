@@ -1,0 +1,43 @@
+//! The store of many nodes, in Redis or Valkey: any node serves any match.
+//!
+//! **How it works.** A match lies in one of a fixed number of shards; all keys of a shard carry one hash
+//! tag, so that they are in one slot of a cluster. One step is one script on one slot in one round trip:
+//! it reads the server's clock once, compares the version, judges the stamp, and writes head, turn, due
+//! time and hint together. Whoever comes second is answered what the first one stored. Hints carry the
+//! new head. There is no lock and no leader: nodes come and go.
+//!
+//! **What can be lost.** With [`Durability::Primary`] an acknowledged write is lost if the primary dies
+//! before a replica has it. With [`Durability::Replicas`] an answer leaves only when so many replicas have
+//! all that it rests on; hints go out after that.
+//!
+//! **What is not there**: no lock, no leader, no clock of a node in any decision, no blocking command on a
+//! connection that others share, no queue without a bound.
+//!
+//! `scripts/README.md` introduces the scripts; the key layout is in `names`.
+
+mod batch;
+mod bus;
+mod call;
+mod caller;
+mod envelope;
+mod error;
+mod fault;
+mod hub;
+mod invites;
+mod line;
+mod location;
+mod matches;
+mod names;
+mod players;
+mod recent;
+mod redis_store;
+mod reply;
+mod routes;
+mod scripts;
+mod server;
+mod start;
+mod watching;
+
+pub use error::OpenError;
+pub use location::Location;
+pub use redis_store::{Durability, Options, RedisStore};

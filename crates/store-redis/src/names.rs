@@ -1,0 +1,192 @@
+//! The names of keys and channels. Nobody else builds one.
+//!
+//! What one step touches carries one hash tag, the part in braces, and so lies in one slot of a cluster:
+//! `{s007}` for a shard, `{p:ann}` for a player, `{a:…}` for a caller who is none.
+
+use std::fmt::Write as _;
+
+use sealing::MatchId;
+use sha2::{Digest as _, Sha256};
+use store::{InviteId, RequestKey, Shard};
+
+/// Slots of a cluster.
+pub(crate) const SLOTS: u16 = 16_384;
+
+/// Bytes of the hash that stands for a name that cannot be part of a key.
+const HASHED_BYTES: usize = 16;
+
+/// What keys of a player begin with in the API.
+const PLAYERS: &str = "players/";
+
+/// Where a key lies: its hash tag and the slot of that.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Place {
+    tag: String,
+    slot: u16,
+}
+
+impl Place {
+    fn new(tag: String) -> Self {
+        let slot = crc16(tag.as_bytes()) % SLOTS;
+        Self { tag, slot }
+    }
+
+    pub(crate) fn slot(&self) -> u16 {
+        self.slot
+    }
+}
+
+/// All names of one store.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    namespace: String,
+}
+
+impl Names {
+    /// Names that begin with `namespace`, so that stores can share a server.
+    pub(crate) fn new(namespace: &str) -> Self {
+        Self { namespace: namespace.to_owned() }
+    }
+
+    /// What the store is made of, and where that lies.
+    pub(crate) fn meta(&self) -> (String, Place) {
+        let key = format!("{}:meta", self.namespace);
+        (key.clone(), Place::new(key))
+    }
+
+    /// Where a shard lies.
+    pub(crate) fn shard(&self, shard: Shard) -> Place {
+        Place::new(format!("s{:03}", shard.0))
+    }
+
+    /// Where all that is kept for a player lies.
+    pub(crate) fn player(&self, player: &str) -> Place {
+        let name = player.strip_prefix(PLAYERS).filter(|name| is_plain(name));
+        Place::new(match name {
+            Some(name) => format!("p:{name}"),
+            // Not a character of a name, so that no player has it.
+            None => format!("p:#{}", hashed(player)),
+        })
+    }
+
+    /// Where the requests of a caller lie: with the player, if it is one.
+    fn actor(&self, actor: &str) -> Place {
+        match actor.starts_with(PLAYERS) {
+            true => self.player(actor),
+            false => Place::new(format!("a:{}", hashed(actor))),
+        }
+    }
+
+    pub(crate) fn head(&self, place: &Place, id: MatchId) -> String {
+        self.key(place, format_args!("m:{id}"))
+    }
+
+    pub(crate) fn turns(&self, place: &Place, id: MatchId) -> String {
+        self.key(place, format_args!("t:{id}"))
+    }
+
+    pub(crate) fn due_set(&self, place: &Place) -> String {
+        self.key(place, format_args!("due"))
+    }
+
+    pub(crate) fn clock(&self, place: &Place) -> String {
+        self.key(place, format_args!("clock"))
+    }
+
+    pub(crate) fn invite(&self, place: &Place, id: InviteId) -> String {
+        self.key(place, format_args!("i:{id}"))
+    }
+
+    /// The channel of a match.
+    pub(crate) fn match_channel(&self, place: &Place, id: MatchId) -> String {
+        self.key(place, format_args!("e:{id}"))
+    }
+
+    pub(crate) fn live_matches(&self, place: &Place) -> String {
+        self.key(place, format_args!("live"))
+    }
+
+    pub(crate) fn finished_matches(&self, place: &Place) -> String {
+        self.key(place, format_args!("done"))
+    }
+
+    /// When finished matches leave a player's list.
+    pub(crate) fn leaving_matches(&self, place: &Place) -> String {
+        self.key(place, format_args!("gone"))
+    }
+
+    pub(crate) fn open_invites(&self, place: &Place) -> String {
+        self.key(place, format_args!("invites"))
+    }
+
+    /// The channel of a player.
+    pub(crate) fn player_channel(&self, place: &Place) -> String {
+        self.key(place, format_args!("e"))
+    }
+
+    /// What is written behind reads where there is no clock.
+    pub(crate) fn fence(&self, place: &Place) -> String {
+        self.key(place, format_args!("fence"))
+    }
+
+    /// The key of a request, and where it lies.
+    pub(crate) fn request(&self, request: &RequestKey) -> (String, Place) {
+        let place = self.actor(&request.actor);
+        (self.key(&place, format_args!("r:{}", request.request_id)), place)
+    }
+
+    fn key(&self, place: &Place, name: std::fmt::Arguments<'_>) -> String {
+        format!("{}:{{{}}}:{name}", self.namespace, place.tag)
+    }
+}
+
+/// Whether a text can stand in a key as it is.
+pub(crate) fn is_plain(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+fn hashed(text: &str) -> String {
+    let hash = Sha256::digest(text.as_bytes());
+    hash.iter().take(HASHED_BYTES).fold(String::new(), |mut hex, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// CRC-16/XMODEM, by which a cluster finds the slot of a tag.
+fn crc16(bytes: &[u8]) -> u16 {
+    bytes.iter().fold(0, |crc, byte| {
+        (0..8).fold(crc ^ (u16::from(*byte) << 8), |crc, _| match crc & 0x8000 {
+            0 => crc << 1,
+            _ => (crc << 1) ^ 0x1021,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_those_of_a_cluster() {
+        // The check value of the cluster specification.
+        assert_eq!(crc16(b"123456789"), 0x31c3);
+        assert_eq!(Place::new("foo".to_owned()).slot(), 12_182);
+    }
+
+    #[test]
+    fn no_name_reaches_into_another_slot() {
+        let names = Names::new("wts");
+        let player = |name: &str| names.player(name).tag;
+        assert_eq!(player("players/ann"), "p:ann");
+        for odd in ["players/", "ann", "players/a}b", "players/{s001}", ""] {
+            assert!(player(odd).starts_with("p:#"), "{odd}");
+        }
+        let request = |actor: &str, id: &str| {
+            names.request(&RequestKey { actor: actor.to_owned(), request_id: id.to_owned() }).0
+        };
+        assert_eq!(request("players/ann", "r{x}"), "wts:{p:ann}:r:r{x}");
+        assert_ne!(request("players/ann", "r"), request("", "r"));
+    }
+}

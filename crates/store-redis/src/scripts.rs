@@ -1,0 +1,163 @@
+//! The scripts, put together: what they have in common first, then their own text.
+
+use std::sync::Arc;
+
+use store::Commit;
+
+/// A gap between two operations on a shard above this counts as an outage, ms: three of the pauses of at
+/// most a second that whoever keeps a shard's time makes.
+const OUTAGE_MIN_MS: u64 = 3_000;
+
+/// The shortest time to live that anything is given, ms: a clock that runs on by a little between two
+/// nodes must not take away what was just written.
+const KEPT_MIN_MS: u64 = 60_000;
+
+/// How long a write that is there to be waited for is kept, ms: it holds nothing.
+const FENCE_MS: u64 = 1_000;
+
+/// Entries that leave a player's list in one step at most, so that none is slow after a long pause.
+const FORGOTTEN_MAX: usize = 64;
+
+/// Open invites that a player's list holds at most, 36 bytes and some each; older ones leave it.
+pub(crate) const LISTED_INVITES_MAX: usize = 1_000;
+
+/// What a script says of a step on a match.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Status {
+    NotFound = 0,
+    Committed = 1,
+    Conflict = 2,
+    Restamp = 3,
+    TooLate = 4,
+}
+
+impl Status {
+    const ALL: [Self; 5] = [Self::NotFound, Self::Committed, Self::Conflict, Self::Restamp, Self::TooLate];
+
+    pub(crate) fn from_number(number: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| *status as i64 == number)
+    }
+}
+
+/// What the scripts of a store have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Variant {
+    /// The caller gives the time, as the last argument.
+    pub(crate) time_given: bool,
+    /// Channels belong to slots.
+    pub(crate) sharded: bool,
+    /// Writes are waited for: hints come after that, and reads write.
+    pub(crate) waits: bool,
+}
+
+/// A script: its text and the name a server knows it by.
+#[derive(Debug)]
+pub(crate) struct Script {
+    pub(crate) text: String,
+    pub(crate) sha1: String,
+}
+
+/// All scripts of a store.
+#[derive(Debug)]
+pub(crate) struct Scripts {
+    pub(crate) meta: Arc<Script>,
+    pub(crate) now: Arc<Script>,
+    pub(crate) create: Arc<Script>,
+    pub(crate) load: Arc<Script>,
+    pub(crate) commit: Arc<Script>,
+    pub(crate) settle: Arc<Script>,
+    pub(crate) postpone: Arc<Script>,
+    pub(crate) due: Arc<Script>,
+    pub(crate) turns: Arc<Script>,
+    pub(crate) versions: Arc<Script>,
+    pub(crate) create_invite: Arc<Script>,
+    pub(crate) invite: Arc<Script>,
+    pub(crate) close_invite: Arc<Script>,
+    pub(crate) remember: Arc<Script>,
+    pub(crate) index: Arc<Script>,
+    pub(crate) page: Arc<Script>,
+    pub(crate) note_invite: Arc<Script>,
+    pub(crate) open_invites: Arc<Script>,
+}
+
+const CLOCK: &str = include_str!("../scripts/shared/clock.lua");
+const ENVELOPE: &str = include_str!("../scripts/shared/envelope.lua");
+const FENCE: &str = include_str!("../scripts/shared/fence.lua");
+
+impl Scripts {
+    pub(crate) fn new(variant: Variant) -> Self {
+        let (time, tell) = (variant.time(), variant.tell());
+        let script = |shared: &[&str], text: &str| variant.script(shared, text);
+        let on_match = [time, CLOCK, ENVELOPE];
+        let on_shard = [time, CLOCK];
+        Self {
+            meta: script(&[], include_str!("../scripts/meta.lua")),
+            now: script(&on_shard, include_str!("../scripts/now.lua")),
+            create: script(&on_match, include_str!("../scripts/create.lua")),
+            load: script(&on_match, include_str!("../scripts/load.lua")),
+            commit: script(&[time, tell, CLOCK, ENVELOPE], include_str!("../scripts/commit.lua")),
+            settle: script(&on_match, include_str!("../scripts/settle.lua")),
+            postpone: script(&on_match, include_str!("../scripts/postpone.lua")),
+            due: script(&on_shard, include_str!("../scripts/due.lua")),
+            turns: script(&on_shard, include_str!("../scripts/turns.lua")),
+            versions: script(&on_shard, include_str!("../scripts/versions.lua")),
+            create_invite: script(&on_shard, include_str!("../scripts/create_invite.lua")),
+            invite: script(&on_shard, include_str!("../scripts/invite.lua")),
+            close_invite: script(&on_shard, include_str!("../scripts/close_invite.lua")),
+            remember: script(&[FENCE], include_str!("../scripts/remember.lua")),
+            index: script(&[time, tell, FENCE], include_str!("../scripts/index.lua")),
+            page: script(&[time, FENCE], include_str!("../scripts/page.lua")),
+            note_invite: script(&[tell, FENCE], include_str!("../scripts/note_invite.lua")),
+            open_invites: script(&[time, FENCE], include_str!("../scripts/open_invites.lua")),
+        }
+    }
+}
+
+impl Variant {
+    fn time(self) -> &'static str {
+        match self.time_given {
+            true => include_str!("../scripts/shared/time_given.lua"),
+            false => include_str!("../scripts/shared/time_of_server.lua"),
+        }
+    }
+
+    fn tell(self) -> &'static str {
+        match self.waits {
+            true => include_str!("../scripts/shared/tell_later.lua"),
+            false => include_str!("../scripts/shared/tell_at_once.lua"),
+        }
+    }
+
+    /// The command that tells a channel.
+    pub(crate) fn publish(self) -> &'static str {
+        if self.sharded { "SPUBLISH" } else { "PUBLISH" }
+    }
+
+    fn script(self, shared: &[&str], text: &str) -> Arc<Script> {
+        let mut whole = self.constants();
+        for part in shared.iter().chain([&text]) {
+            whole.push_str(part);
+        }
+        let sha1 = redis::Script::new(&whole).get_hash().to_owned();
+        Arc::new(Script { text: whole, sha1 })
+    }
+
+    /// Numbers that this side knows too, so that they stand in one place.
+    fn constants(self) -> String {
+        format!(
+            "local NOT_FOUND, COMMITTED, CONFLICT, RESTAMP, TOO_LATE = {}, {}, {}, {}, {}\n\
+             local STAMP_AGE_MAX_MS, OUTAGE_MIN_MS = {}, {OUTAGE_MIN_MS}\n\
+             local KEPT_MIN_MS, FENCE_MS = {KEPT_MIN_MS}, {FENCE_MS}\n\
+             local FORGOTTEN_MAX, LISTED_INVITES_MAX = {FORGOTTEN_MAX}, {LISTED_INVITES_MAX}\n\
+             local ALWAYS_WRITES, PUBLISH = {}, '{}'\n",
+            Status::NotFound as i64,
+            Status::Committed as i64,
+            Status::Conflict as i64,
+            Status::Restamp as i64,
+            Status::TooLate as i64,
+            Commit::STAMP_AGE_MAX_MS,
+            self.waits,
+            self.publish(),
+        )
+    }
+}

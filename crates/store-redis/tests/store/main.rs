@@ -1,0 +1,4 @@
+//! The store on real servers.
+
+mod conformance;
+mod place;
