@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use rules::Cell;
 use whattheshell::v1;
 
-use super::{Intent, Popup, Screen, Viewer};
+use super::{Fit, Intent, Popup, Screen, Viewer};
 
 /// Where the cursor appears: in the middle of the board.
 const MIDDLE: u8 = 40;
@@ -14,6 +14,12 @@ impl Screen {
     pub(super) fn key(&mut self, key: KeyEvent) -> Option<Intent> {
         if key.kind == KeyEventKind::Release {
             return None;
+        }
+        if self.fit == Fit::Nothing {
+            let is_interrupt =
+                key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c');
+            let leaves = is_interrupt || matches!(key.code, KeyCode::Char('q' | 'Q'));
+            return if leaves { self.leave() } else { None };
         }
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return if key.code == KeyCode::Char('c') { self.leave() } else { None };

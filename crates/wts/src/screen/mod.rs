@@ -3,6 +3,7 @@
 //! [`Intent`].
 
 mod clock;
+mod compact;
 mod grid;
 mod keys;
 mod paint;
@@ -103,6 +104,15 @@ enum Popup {
     Leave,
 }
 
+/// How much of the screen the terminal has room for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    Whole,
+    Compact,
+    /// Nothing is shown, so nothing can be played.
+    Nothing,
+}
+
 /// The line under the board.
 #[derive(Clone, PartialEq, Eq)]
 struct Note {
@@ -139,6 +149,8 @@ pub(crate) struct Screen {
     cursor: Option<Cell>,
     note: Option<Note>,
     popup: Option<Popup>,
+    /// How the screen was drawn last: what is not shown takes no keys.
+    fit: Fit,
 }
 
 impl Screen {
@@ -165,6 +177,7 @@ impl Screen {
             cursor: None,
             note: None,
             popup: None,
+            fit: Fit::Whole,
         }
     }
 

@@ -9,11 +9,11 @@ use rules::{Event, Seat, Status};
 use whattheshell::{VerifiedTurn, v1};
 
 use super::grid::Scale;
-use super::{Note, Popup, Screen, Viewer, clock};
+use super::{Fit, Note, Popup, Screen, Viewer, clock, compact};
 use crate::words;
 
 /// The smallest terminal that everything fits into, columns and rows.
-const SIZE_MIN: (u16, u16) = (80, 24);
+const SIZE_WHOLE: (u16, u16) = (80, 24);
 
 /// From this size on the board is drawn large.
 const LARGE_FROM: (u16, u16) = (110, 36);
@@ -22,7 +22,7 @@ const LARGE_FROM: (u16, u16) = (110, 36);
 const STORY_WIDTH: u16 = 46;
 
 /// More lines would take the room of what happened.
-const NOTE_LINES_MAX: usize = 3;
+pub(super) const NOTE_LINES_MAX: usize = 3;
 
 const PLAYER_HELP: &[&str] = &[
     "E5 Enter       seal a move: a column, then a row; it is final",
@@ -56,13 +56,26 @@ const READER_HELP: &[&str] = &[
 
 impl Screen {
     /// Draws everything, at the server's time `now_ms`, milliseconds since 1970.
-    pub(crate) fn draw(&self, frame: &mut Frame<'_>, now_ms: u64) {
+    pub(crate) fn draw(&mut self, frame: &mut Frame<'_>, now_ms: u64) {
         let area = frame.area();
-        if area.width < SIZE_MIN.0 || area.height < SIZE_MIN.1 {
-            let (width, height) = SIZE_MIN;
-            let text = format!("Too small: {width} columns and {height} rows are needed.");
-            return frame.render_widget(Paragraph::new(wrap(&text, area.width.into()).join("\n")), area);
+        let has_room = |(width, height)| area.width >= width && area.height >= height;
+        self.fit = match (has_room(SIZE_WHOLE), has_room(compact::SIZE_MIN)) {
+            (true, _) => Fit::Whole,
+            (false, true) => Fit::Compact,
+            (false, false) => Fit::Nothing,
+        };
+        match self.fit {
+            Fit::Whole => self.draw_whole(frame, now_ms),
+            Fit::Compact => self.draw_compact(frame, now_ms),
+            Fit::Nothing => return self.draw_too_small(frame),
         }
+        if let Some(popup) = self.popup {
+            self.draw_popup(frame, popup);
+        }
+    }
+
+    fn draw_whole(&self, frame: &mut Frame<'_>, now_ms: u64) {
+        let area = frame.area();
         let is_large = area.width >= LARGE_FROM.0 && area.height >= LARGE_FROM.1;
         let scale = if is_large { Scale::LARGE } else { Scale::SMALL };
         let said = self.note_lines(area.width);
@@ -84,27 +97,27 @@ impl Screen {
         self.draw_story(frame, story);
         self.draw_history(frame, history);
         frame.render_widget(Paragraph::new(said), note);
-        frame.render_widget(Paragraph::new(self.prompt()), prompt);
+        frame.render_widget(Paragraph::new(self.prompt(false)), prompt);
         frame.render_widget(Paragraph::new(self.keys_line()), keys);
-        if let Some(popup) = self.popup {
-            self.draw_popup(frame, popup);
-        }
     }
 
     fn draw_title(&self, frame: &mut Frame<'_>, area: Rect) {
-        let state = match (self.viewer, &self.finish) {
+        let left = format!(" What the Shell  {}", self.name);
+        frame.render_widget(Paragraph::new(sides(&left, &format!("{} ", self.state()), area.width)), area);
+        frame.buffer_mut().set_style(area, self.palette.title());
+    }
+
+    pub(super) fn state(&self) -> &'static str {
+        match (self.viewer, &self.finish) {
             (Viewer::Reader, _) => "replay, verified",
             (_, Some(_)) => "finished",
             (_, None) if self.is_connected => "connected",
             (_, None) if self.turns.is_empty() && self.terms.is_empty() => "connecting",
             (_, None) => "CONNECTION LOST, resuming",
-        };
-        let left = format!(" What the Shell  {}", self.name);
-        frame.render_widget(Paragraph::new(sides(&left, &format!("{state} "), area.width)), area);
-        frame.buffer_mut().set_style(area, self.palette.title());
+        }
     }
 
-    fn board_title(&self) -> String {
+    pub(super) fn board_title(&self) -> String {
         match (self.viewer, self.shown()) {
             (Viewer::Reader, shown) => {
                 format!(" after turn {} of {} ", shown.map_or(0, |turn| turn.turn), self.turns.len())
@@ -136,7 +149,7 @@ impl Screen {
     }
 
     /// What a seat does, as the viewer may know it.
-    fn seat_words(&self, seat: Seat) -> String {
+    pub(super) fn seat_words(&self, seat: Seat) -> String {
         if self.viewer == Viewer::Reader {
             return self.shown().map(|turn| chosen(turn, seat)).unwrap_or_default();
         }
@@ -202,7 +215,7 @@ impl Screen {
         panel(frame, area, " history: black, white ".to_owned(), lines);
     }
 
-    fn note_lines(&self, width: u16) -> Vec<Line<'static>> {
+    pub(super) fn note_lines(&self, width: u16) -> Vec<Line<'static>> {
         let elsewhere = Note { text: words::SEALED_ELSEWHERE.to_owned(), is_warning: true };
         let elsewhere = self.is_sealed_elsewhere().then_some(&elsewhere);
         let Some(note) = elsewhere.or(self.note.as_ref()) else { return Vec::new() };
@@ -212,7 +225,7 @@ impl Screen {
         lines.map(|line| Line::styled(format!(" {line}"), style)).collect()
     }
 
-    fn prompt(&self) -> Line<'static> {
+    pub(super) fn prompt(&self, is_compact: bool) -> Line<'static> {
         let text = match self.viewer {
             Viewer::Reader => match (self.at == self.turns.len(), self.verdict()) {
                 (true, Some(verdict)) => format!(" {verdict}"),
@@ -223,13 +236,15 @@ impl Screen {
                 None => " the transcript is being verified".to_owned(),
             },
             Viewer::Spectator => String::new(),
-            Viewer::Player(seat) => return self.player_prompt(seat),
+            Viewer::Player(seat) => return self.player_prompt(seat, is_compact),
         };
         Line::from(text)
     }
 
-    fn player_prompt(&self, seat: Seat) -> Line<'static> {
+    fn player_prompt(&self, seat: Seat, is_compact: bool) -> Line<'static> {
         let hint = match (self.input.as_str(), self.selection()) {
+            ("D", _) if is_compact => "  Enter: draw; 1 to 9: a cell".to_owned(),
+            ("A", _) if self.is_offered_draw() && is_compact => "  Enter: accept; 1 to 9: a cell".to_owned(),
             ("D", _) => "  Enter offers a draw; a row, 1 to 9, makes a cell".to_owned(),
             ("A", _) if self.is_offered_draw() => {
                 "  Enter accepts the draw; a row, 1 to 9, makes a cell".to_owned()
@@ -237,7 +252,9 @@ impl Screen {
             (_, Some(cell)) if self.is_due() => format!("  Enter seals {cell}, for good"),
             _ => String::new(),
         };
-        let what = if self.is_due() {
+        let what = if self.is_due() && is_compact {
+            " cell> ".to_owned()
+        } else if self.is_due() {
             format!(" turn {}, {seat}'s cell> ", self.status.turn)
         } else if self.is_offered_draw() {
             " a draw is offered> ".to_owned()
@@ -267,7 +284,11 @@ impl Screen {
     }
 
     fn draw_popup(&self, frame: &mut Frame<'_>, popup: Popup) {
+        let is_compact = self.fit == Fit::Compact;
         let (title, text): (_, Vec<&str>) = match (popup, self.viewer) {
+            (Popup::Help, Viewer::Player(_)) if is_compact => {
+                (" help; any key closes it ", compact::PLAYER_HELP.to_vec())
+            }
             (Popup::Help, Viewer::Player(_)) => (" help; any key closes it ", PLAYER_HELP.to_vec()),
             (Popup::Help, Viewer::Spectator) => (" help; any key closes it ", WATCHER_HELP.to_vec()),
             (Popup::Help, Viewer::Reader) => (" help; any key closes it ", READER_HELP.to_vec()),
@@ -283,7 +304,14 @@ impl Screen {
                 ],
             ),
         };
-        let width = text.iter().map(|line| line.len()).max().unwrap_or_default() + 4;
+        let room = usize::from(frame.area().width).saturating_sub(4);
+        let is_wide = |line: &&str| line.chars().count() > room;
+        let text: Vec<String> = if text.iter().any(is_wide) {
+            text.into_iter().flat_map(|line| wrap(line, room)).collect()
+        } else {
+            text.into_iter().map(str::to_owned).collect()
+        };
+        let width = text.iter().map(|line| line.chars().count()).max().unwrap_or_default() + 4;
         let height = text.len() + 2;
         let fits = |length: usize| Constraint::Length(u16::try_from(length).unwrap_or(u16::MAX));
         let area = frame.area().centered(fits(width), fits(height));
@@ -298,7 +326,7 @@ fn panel(frame: &mut Frame<'_>, area: Rect, title: String, lines: Vec<Line<'stat
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(title)), area);
 }
 
-const fn letter(seat: Seat) -> char {
+pub(super) const fn letter(seat: Seat) -> char {
     match seat {
         Seat::Black => 'B',
         Seat::White => 'W',
@@ -306,7 +334,7 @@ const fn letter(seat: Seat) -> char {
 }
 
 /// A text at the left, cut off where it meets the one at the right.
-fn sides(left: &str, right: &str, width: u16) -> Line<'static> {
+pub(super) fn sides(left: &str, right: &str, width: u16) -> Line<'static> {
     let room = usize::from(width).saturating_sub(right.chars().count() + 1);
     let left: String = left.chars().take(room).collect();
     Line::from(format!("{left:<room$} {right}"))
@@ -329,7 +357,7 @@ fn chosen(turn: &VerifiedTurn, seat: Seat) -> String {
 }
 
 /// A turn in a line.
-fn history(turn: &VerifiedTurn) -> String {
+pub(super) fn history(turn: &VerifiedTurn) -> String {
     let count = |is_meant: fn(&Event) -> bool| turn.events.iter().filter(|event| is_meant(event)).count();
     let mut line = format!("{:>3}  {}  {}", turn.turn, turn.cells.black, turn.cells.white);
     let counted = [
@@ -345,7 +373,7 @@ fn history(turn: &VerifiedTurn) -> String {
 }
 
 /// A text in lines of at most this width, broken between words.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
@@ -360,7 +388,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// As many lines as fit; the last one says how many do not.
-fn shorten(mut lines: Vec<String>, height: usize) -> Vec<String> {
+pub(super) fn shorten(mut lines: Vec<String>, height: usize) -> Vec<String> {
     if lines.len() > height {
         let kept = height.saturating_sub(1);
         let left = lines.len() - kept;

@@ -103,17 +103,17 @@ impl Play {
         self.0.update(Event::Key(last.into()))
     }
 
-    fn terminal(&self, width: u16, height: u16, after_opening_ms: u64) -> Terminal<TestBackend> {
+    fn terminal(&mut self, width: u16, height: u16, after_opening_ms: u64) -> Terminal<TestBackend> {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         terminal.draw(|frame| self.0.draw(frame, now_ms(after_opening_ms))).unwrap();
         terminal
     }
 
-    fn text(&self, after_opening_ms: u64) -> String {
+    fn text(&mut self, after_opening_ms: u64) -> String {
         self.text_in(80, 24, after_opening_ms)
     }
 
-    fn text_in(&self, width: u16, height: u16, after_opening_ms: u64) -> String {
+    fn text_in(&mut self, width: u16, height: u16, after_opening_ms: u64) -> String {
         let terminal = self.terminal(width, height, after_opening_ms);
         let cells: Vec<_> = terminal.backend().buffer().content().iter().map(|cell| cell.symbol()).collect();
         let lines = cells.chunks(width.into()).map(|line| line.concat().trim_end().to_owned());
@@ -121,19 +121,19 @@ impl Play {
     }
 
     #[track_caller]
-    fn shows(&self, texts: &[&str]) {
+    fn shows(&mut self, texts: &[&str]) {
         let screen = self.text(0);
         texts.iter().for_each(|text| assert!(screen.contains(text), "{text:?} is not in\n{screen}"));
     }
 
     #[track_caller]
-    fn hides(&self, texts: &[&str]) {
+    fn hides(&mut self, texts: &[&str]) {
         let screen = self.text(0);
         texts.iter().for_each(|text| assert!(!screen.contains(text), "{text:?} is in\n{screen}"));
     }
 
     #[track_caller]
-    fn check(&self, after_opening_ms: u64, expected: Expect) {
+    fn check(&mut self, after_opening_ms: u64, expected: Expect) {
         expected.assert_eq(&(self.text(after_opening_ms) + "\n"));
     }
 }
@@ -256,12 +256,12 @@ fn eggs_show_their_age() {
 fn clocks_count_down_by_the_time_that_is_given() {
     let mut play = ann();
     play.open(|status| status.white.as_mut().unwrap().sealed = Some(true));
-    let clock = |after_ms| {
+    let mut clock = |after_ms| {
         let text = play.text(after_ms);
         let line = text.lines().find(|line| line.contains("B black")).unwrap();
         line.trim_end_matches('│').rsplit("  ").next().unwrap().trim().to_owned()
     };
-    let clocks = [0, 60_500, 291_500, 299_900, 400_000].map(clock);
+    let clocks = [0, 60_500, 291_500, 299_900, 400_000].map(&mut clock);
     assert_eq!(clocks, ["5:00", "3:59", "8.5 s", "0.1 s", "0.0 s"]);
     assert_eq!(clock::words(90_061_000), "1 d 1 h");
     assert_eq!(clock::words(3_661_000), "1:01:01");
@@ -475,11 +475,71 @@ fn a_match_by_correspondence_waits_in_the_open() {
 }
 
 #[test]
-fn a_small_terminal_is_told_and_a_large_one_is_used() {
+fn a_small_terminal_shows_what_cannot_be_done_without() {
+    let mut play = ann();
+    play.turn("E5", "E5");
+    play.turn("A1", "B1");
+    play.open(|status| status.white.as_mut().unwrap().sealed = Some(true));
+    play.press("f6", KeyCode::Null);
+    let drawn = play.text_in(44, 16, 28_000) + "\n";
+    expect![[r#"
+         turn 3, you play black           connected
+            A   B   C   D   E   F   G   H   I
+        9   .   .   .   .   .   .   .   .   .   9
+        8   .   .   .   .   .   .   .   .   .   8
+        7   .   .   .   .   .   .   .   .   .   7
+        6   .   .   .   .   . [ . ] .   .   .   6
+        5   .   .   .   .  e1   .   .   .   .   5
+        4   .   .   .   .   .   .   .   .   .   4
+        3   .   .   .   .   .   .   .   .   .   3
+        2   .   .   .   .   .   .   .   .   .   2
+        1 ( B ( W ) .   .   .   .   .   .   .   1
+            A   B   C   D   E   F   G   H   I
+         B 4:32 to choose              W has sealed
+           2  A1  B1
+         cell> F6_  Enter seals F6, for good
+         E5 Enter  d draw  r resign  ? help  q leave
+    "#]]
+    .assert_eq(&drawn);
+    assert!(matches!(play.press("", KeyCode::Enter), Some(Intent::Seal { .. })), "it is played on");
+    play.press("", KeyCode::Char('?'));
+    let help = play.text_in(44, 16, 0);
+    assert!(
+        help.contains("seal a move, for good") && help.contains("the cell that Enter would seal"),
+        "{help}"
+    );
+    play.press("", KeyCode::Esc);
+    let _ = play.text_in(60, 30, 0);
+}
+
+#[test]
+fn a_terminal_that_shows_nothing_takes_no_move() {
+    for mode in [v1::SealMode::ServerSealed, v1::SealMode::CommitReveal] {
+        let mut play = Play::with(Viewer::Player(Seat::Black), mode);
+        play.open(|_| {});
+        for (width, height) in [(43, 16), (44, 15), (1, 1)] {
+            let _ = play.text_in(width, height, 0);
+            assert!(play.press("a1", KeyCode::Enter).is_none());
+            assert!(play.press("ry", KeyCode::Null).is_none());
+        }
+        let said = play.text_in(43, 15, 0);
+        assert!(said.contains("44 columns and 16") && said.contains("--plain"), "{said}");
+        play.hides(&["A1_", "resign?"]);
+        let _ = play.text_in(40, 15, 0);
+        assert!(matches!(play.press("", KeyCode::Char('q')), Some(Intent::Leave)));
+    }
+    let mut play = Play::with(Viewer::Player(Seat::Black), v1::SealMode::CommitReveal);
+    play.open(|status| status.black.as_mut().unwrap().sealed = Some(true));
+    let _ = play.text_in(40, 15, 0);
+    assert!(play.press("", KeyCode::Char('q')).is_none());
+    assert!(play.text_in(40, 15, 0).contains("q again"));
+    assert!(matches!(play.press("", KeyCode::Char('q')), Some(Intent::Leave)));
+}
+
+#[test]
+fn a_large_terminal_is_used() {
     let mut play = ann();
     play.turn("E5", "D4");
-    assert!(play.text_in(60, 20, 0).contains("80 columns and 24 rows are needed."));
-    let _ = play.text_in(1, 1, 0);
     let large = play.text_in(120, 40, 0);
     assert!(large.contains("  A     B     C     D     E     F     G     H     I"), "{large}");
     assert!(large.contains("(  B  )"), "{large}");
@@ -490,14 +550,14 @@ fn letters_say_what_colours_say() {
     let mut play = ann();
     play.turn("A1", "B1");
     play.turn("C1", "C1");
-    let styles = |play: &Play| {
+    let styles = |play: &mut Play| {
         let terminal = play.terminal(80, 24, 0);
         let buffer = terminal.backend().buffer();
         // The middles of A1, B1 and C1 on the screen.
         [5, 9, 12]
             .map(|x| (buffer[(x, 11)].symbol().to_owned(), buffer[(x, 11)].bg, buffer[(x, 11)].modifier))
     };
-    let plain = styles(&play);
+    let plain = styles(&mut play);
     assert_eq!(plain.each_ref().map(|(symbol, _, _)| symbol.as_str()), ["B", "W", "e"]);
     assert!(plain.iter().all(|(_, colour, _)| *colour == Color::Reset), "no colour where none is wanted");
     assert_eq!(
@@ -505,6 +565,6 @@ fn letters_say_what_colours_say() {
         [Modifier::BOLD, Modifier::REVERSED, Modifier::UNDERLINED]
     );
     play.0.palette = Palette::Colour;
-    let colours = styles(&play).map(|(_, colour, _)| colour);
+    let colours = styles(&mut play).map(|(_, colour, _)| colour);
     assert_eq!(colours, [Color::Blue, Color::White, Color::Yellow]);
 }
