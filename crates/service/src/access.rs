@@ -37,6 +37,14 @@ impl Caller {
         }
     }
 
+    /// The player who calls himself; none for a back end.
+    pub(crate) fn own_name(&self) -> Option<String> {
+        match &self.0 {
+            Some(Principal::Player(own)) => Some(own.player.clone()),
+            Some(Principal::Backend(_) | Principal::Operator(_)) | None => None,
+        }
+    }
+
     /// The player the call acts for, or none for a back end that names nobody.
     pub(crate) fn acting_or_backend(&self, player: &str) -> Result<Option<String>, ApiError> {
         match &self.0 {

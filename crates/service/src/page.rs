@@ -29,13 +29,15 @@ impl Page {
         if token.is_empty() {
             return Ok(Self { size, after: None });
         }
-        let invalid = || {
-            let what = "it is not a next_page_token of this list; start without one";
-            ApiError::field(ErrorReason::PageTokenInvalid, "page_token", what)
-        };
-        let after = parse(token, player, finished).ok_or_else(invalid)?;
+        let after = parse(token, player, finished).ok_or_else(token_invalid)?;
         Ok(Self { size, after: Some(after) })
     }
+}
+
+/// The refusal of a token that is not one of its list.
+pub(crate) fn token_invalid() -> ApiError {
+    let what = "it is not a next_page_token of this list; start without one";
+    ApiError::field(ErrorReason::PageTokenInvalid, "page_token", what)
 }
 
 /// The token of the page after this entry; empty if there is none.

@@ -1,4 +1,4 @@
-//! `PlayerService`: players' tokens, and what the server is.
+//! `PlayerService`: players, their tokens, and what the server is.
 
 use std::sync::Arc;
 
@@ -26,19 +26,22 @@ pub(crate) struct Players {
     pub(crate) node: Arc<Node>,
 }
 
-fn unimplemented<T>() -> Result<Response<T>, Status> {
-    Err(ApiError::new(ErrorReason::Unimplemented).into())
-}
-
 #[tonic::async_trait]
 impl PlayerService for Players {
     type WatchPlayerStream = BoxStream<'static, Result<v1::WatchPlayerResponse, Status>>;
 
     async fn get_player(
         &self,
-        _request: Request<v1::GetPlayerRequest>,
+        request: Request<v1::GetPlayerRequest>,
     ) -> Result<Response<v1::GetPlayerResponse>, Status> {
-        unimplemented()
+        let caller = Caller::of(&request);
+        let name = match request.get_ref().name.as_str() {
+            "" => caller.own_name().ok_or_else(|| ApiError::required("name"))?,
+            name => request::player("name", name)?,
+        };
+        // Nobody rates or counts yet, and what could be counted here ends with the matches' retention.
+        let player = Some(v1::Player { name, standings: Vec::new() });
+        Ok(Response::new(v1::GetPlayerResponse { player }))
     }
 
     async fn watch_player(
@@ -52,9 +55,11 @@ impl PlayerService for Players {
 
     async fn list_leaderboard(
         &self,
-        _request: Request<v1::ListLeaderboardRequest>,
+        request: Request<v1::ListLeaderboardRequest>,
     ) -> Result<Response<v1::ListLeaderboardResponse>, Status> {
-        unimplemented()
+        check_leaderboard(request.get_ref())?;
+        // Nobody is rated yet.
+        Ok(Response::new(v1::ListLeaderboardResponse::default()))
     }
 
     async fn mint_player_token(
@@ -99,6 +104,22 @@ impl Players {
             token_ttl_max: Some(duration(middleware::TOKEN_TTL_MAX_MS)),
         }
     }
+}
+
+/// Whether there can be such a list. It has no second page, so no token is one of its own.
+fn check_leaderboard(wire: &v1::ListLeaderboardRequest) -> Result<(), ApiError> {
+    match v1::SpeedClass::try_from(wire.speed) {
+        Ok(v1::SpeedClass::Unspecified) => return Err(ApiError::required("speed")),
+        Ok(v1::SpeedClass::Blitz | v1::SpeedClass::Rapid | v1::SpeedClass::Correspondence) => {}
+        Err(_) => {
+            let what = "this server does not know the class";
+            return Err(ApiError::field(ErrorReason::FieldInvalid, "speed", what));
+        }
+    }
+    if !wire.around_player.is_empty() {
+        request::player("around_player", &wire.around_player)?;
+    }
+    if wire.page_token.is_empty() { Ok(()) } else { Err(page::token_invalid()) }
 }
 
 fn new_token(wire: &v1::MintPlayerTokenRequest) -> Result<NewToken, ApiError> {

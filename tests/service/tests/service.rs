@@ -25,6 +25,7 @@ mod service {
     mod lists;
     mod outages;
     mod player_watch;
+    mod players;
     mod policy;
     mod refusals;
     mod repeated_draws;

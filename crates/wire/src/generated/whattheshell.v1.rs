@@ -1891,7 +1891,8 @@ pub struct SealMoveRequest {
     #[prost(bool, tag = "9")]
     pub sign_receipt: bool,
     /// Optional: the client's last signed receipt in this match, as evidence if the server has lost a
-    /// turn it had acknowledged.
+    /// turn it had acknowledged. Looked at where the server's store can lose history, at a failover;
+    /// ignored where it cannot, as by a server that keeps its matches on one node.
     #[prost(message, optional, tag = "10")]
     pub last_receipt: ::core::option::Option<SealReceipt>,
     /// The move, as the match's seal mode wants it; the other one is refused as SEAL_MODE_MISMATCH.
@@ -1958,7 +1959,8 @@ pub struct WatchMatchRequest {
     #[prost(bytes = "vec", tag = "4")]
     pub after_hash: ::prost::alloc::vec::Vec<u8>,
     /// Optional: the client's last signed receipt in this match, as evidence if the server has lost a
-    /// turn it had acknowledged.
+    /// turn it had acknowledged. Looked at where the server's store can lose history, at a failover;
+    /// ignored where it cannot, as by a server that keeps its matches on one node.
     #[prost(message, optional, tag = "5")]
     pub last_receipt: ::core::option::Option<SealReceipt>,
 }
@@ -4825,7 +4827,8 @@ pub struct Player {
     /// `players/{player}`.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// One for each kind of match the player has finished.
+    /// One for each kind of match the player has finished, as far as the server counts them. Empty: it
+    /// counts none of his.
     #[prost(message, repeated, tag = "2")]
     pub standings: ::prost::alloc::vec::Vec<Standing>,
 }
@@ -5219,7 +5222,8 @@ pub mod player_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// A player's ratings and record. For every player.
+        /// A player's ratings and record. For every player. Any name that a player can have is one: who has
+        /// not played yet has no standings.
         pub async fn get_player(
             &mut self,
             request: impl tonic::IntoRequest<super::GetPlayerRequest>,
@@ -5271,7 +5275,8 @@ pub mod player_service_client {
                 .insert(GrpcMethod::new("whattheshell.v1.PlayerService", "WatchPlayer"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// The best players by rating, or those around one player. For every player.
+        /// The best players by rating, or those around one player. For every player. Empty on a server that
+        /// rates nobody.
         pub async fn list_leaderboard(
             &mut self,
             request: impl tonic::IntoRequest<super::ListLeaderboardRequest>,
@@ -5369,7 +5374,8 @@ pub mod player_service_server {
     /// Generated trait containing gRPC methods that should be implemented for use with PlayerServiceServer.
     #[async_trait]
     pub trait PlayerService: std::marker::Send + std::marker::Sync + 'static {
-        /// A player's ratings and record. For every player.
+        /// A player's ratings and record. For every player. Any name that a player can have is one: who has
+        /// not played yet has no standings.
         async fn get_player(
             &self,
             request: tonic::Request<super::GetPlayerRequest>,
@@ -5393,7 +5399,8 @@ pub mod player_service_server {
             tonic::Response<Self::WatchPlayerStream>,
             tonic::Status,
         >;
-        /// The best players by rating, or those around one player. For every player.
+        /// The best players by rating, or those around one player. For every player. Empty on a server that
+        /// rates nobody.
         async fn list_leaderboard(
             &self,
             request: tonic::Request<super::ListLeaderboardRequest>,

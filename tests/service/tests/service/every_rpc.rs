@@ -119,7 +119,11 @@ pub(crate) fn request(rpc: &Rpc, subject: &Subject) -> Vec<u8> {
         ("PlayerService", "MintPlayerToken") => {
             v1::MintPlayerTokenRequest { player, ..Default::default() }.encode_to_vec()
         }
-        ("PlayerService", "ListLeaderboard" | "GetServerInfo") | ("FeedService", "WatchFeed") => Vec::new(),
+        ("PlayerService", "ListLeaderboard") => {
+            let speed = v1::SpeedClass::Rapid.into();
+            v1::ListLeaderboardRequest { speed, around_player: player, ..Default::default() }.encode_to_vec()
+        }
+        ("PlayerService", "GetServerInfo") | ("FeedService", "WatchFeed") => Vec::new(),
         ("Health", _) => HealthCheckRequest::default().encode_to_vec(),
         ("ServerReflection", _) => {
             let asked = MessageRequest::FileContainingSymbol("whattheshell.v1.MatchService".to_owned());

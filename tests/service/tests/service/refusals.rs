@@ -234,7 +234,8 @@ async fn callers(table: &mut Table<'_>) {
     let absent = "matches/01890000-0000-7000-8000-000000000000";
     let resource = Details::Metadata(&[("resource", absent)]);
     table.row("no such match", R::NotFound, resource, eve.get(absent)).await;
-    let not_offered = async { eve.players().get_player(v1::GetPlayerRequest::default()).await };
+    let not_offered =
+        async { eve.matchmaking().create_bot_match(v1::CreateBotMatchRequest::default()).await };
     table.row("a call that is not offered", R::Unimplemented, Details::Metadata(&[]), not_offered).await;
 }
 

@@ -410,7 +410,8 @@ class SealMoveRequest(_message.Message):
     @_builtins.property
     def last_receipt(self) -> Global___SealReceipt:
         """Optional: the client's last signed receipt in this match, as evidence if the server has lost a
-        turn it had acknowledged.
+        turn it had acknowledged. Looked at where the server's store can lose history, at a failover;
+        ignored where it cannot, as by a server that keeps its matches on one node.
         """
 
     def __init__(
@@ -544,7 +545,8 @@ class WatchMatchRequest(_message.Message):
     @_builtins.property
     def last_receipt(self) -> Global___SealReceipt:
         """Optional: the client's last signed receipt in this match, as evidence if the server has lost a
-        turn it had acknowledged.
+        turn it had acknowledged. Looked at where the server's store can lose history, at a failover;
+        ignored where it cannot, as by a server that keeps its matches on one node.
         """
 
     def __init__(

@@ -167,7 +167,9 @@ class Player(_message.Message):
     """`players/{player}`."""
     @_builtins.property
     def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Standing]:
-        """One for each kind of match the player has finished."""
+        """One for each kind of match the player has finished, as far as the server counts them. Empty: it
+        counts none of his.
+        """
 
     def __init__(
         self,

@@ -67,7 +67,8 @@ class PlayerServiceServicer:
     """
 
     def GetPlayer(self, request, context):
-        """A player's ratings and record. For every player.
+        """A player's ratings and record. For every player. Any name that a player can have is one: who has
+        not played yet has no standings.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -83,7 +84,8 @@ class PlayerServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListLeaderboard(self, request, context):
-        """The best players by rating, or those around one player. For every player.
+        """The best players by rating, or those around one player. For every player. Empty on a server that
+        rates nobody.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

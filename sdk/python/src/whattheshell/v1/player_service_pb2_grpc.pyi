@@ -34,14 +34,18 @@ class PlayerServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> PlayerServiceAsyncStub: ...
     GetPlayer: _grpc.UnaryUnaryMultiCallable[_player_service_pb2.GetPlayerRequest, _player_service_pb2.GetPlayerResponse]
-    """A player's ratings and record. For every player."""
+    """A player's ratings and record. For every player. Any name that a player can have is one: who has
+    not played yet has no standings.
+    """
     WatchPlayer: _grpc.UnaryStreamMultiCallable[_player_service_pb2.WatchPlayerRequest, _player_service_pb2.WatchPlayerResponse]
     """All that waits for a player, whole and current: at once and whenever it changes. One stream is
     enough for a client that is not in a match. Several streams of one player live side by side. For
     the player himself and for back ends.
     """
     ListLeaderboard: _grpc.UnaryUnaryMultiCallable[_player_service_pb2.ListLeaderboardRequest, _player_service_pb2.ListLeaderboardResponse]
-    """The best players by rating, or those around one player. For every player."""
+    """The best players by rating, or those around one player. For every player. Empty on a server that
+    rates nobody.
+    """
     MintPlayerToken: _grpc.UnaryUnaryMultiCallable[_player_service_pb2.MintPlayerTokenRequest, _player_service_pb2.MintPlayerTokenResponse]
     """Makes a token by which a client acts as one player. For back ends, which know who their players
     are; a server in development mode mints for everyone. It stores nothing, so it needs no request
@@ -56,14 +60,18 @@ class PlayerServiceAsyncStub(PlayerServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetPlayer: _aio.UnaryUnaryMultiCallable[_player_service_pb2.GetPlayerRequest, _player_service_pb2.GetPlayerResponse]  # type: ignore[assignment]
-    """A player's ratings and record. For every player."""
+    """A player's ratings and record. For every player. Any name that a player can have is one: who has
+    not played yet has no standings.
+    """
     WatchPlayer: _aio.UnaryStreamMultiCallable[_player_service_pb2.WatchPlayerRequest, _player_service_pb2.WatchPlayerResponse]  # type: ignore[assignment]
     """All that waits for a player, whole and current: at once and whenever it changes. One stream is
     enough for a client that is not in a match. Several streams of one player live side by side. For
     the player himself and for back ends.
     """
     ListLeaderboard: _aio.UnaryUnaryMultiCallable[_player_service_pb2.ListLeaderboardRequest, _player_service_pb2.ListLeaderboardResponse]  # type: ignore[assignment]
-    """The best players by rating, or those around one player. For every player."""
+    """The best players by rating, or those around one player. For every player. Empty on a server that
+    rates nobody.
+    """
     MintPlayerToken: _aio.UnaryUnaryMultiCallable[_player_service_pb2.MintPlayerTokenRequest, _player_service_pb2.MintPlayerTokenResponse]  # type: ignore[assignment]
     """Makes a token by which a client acts as one player. For back ends, which know who their players
     are; a server in development mode mints for everyone. It stores nothing, so it needs no request
@@ -81,7 +89,9 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _player_service_pb2.GetPlayerRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_player_service_pb2.GetPlayerResponse, _abc.Awaitable[_player_service_pb2.GetPlayerResponse]]:
-        """A player's ratings and record. For every player."""
+        """A player's ratings and record. For every player. Any name that a player can have is one: who has
+        not played yet has no standings.
+        """
 
     @_abc_1.abstractmethod
     def WatchPlayer(
@@ -100,7 +110,9 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _player_service_pb2.ListLeaderboardRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_player_service_pb2.ListLeaderboardResponse, _abc.Awaitable[_player_service_pb2.ListLeaderboardResponse]]:
-        """The best players by rating, or those around one player. For every player."""
+        """The best players by rating, or those around one player. For every player. Empty on a server that
+        rates nobody.
+        """
 
     @_abc_1.abstractmethod
     def MintPlayerToken(

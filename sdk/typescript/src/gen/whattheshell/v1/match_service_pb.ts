@@ -475,7 +475,8 @@ export type SealMoveRequest = Message<"whattheshell.v1.SealMoveRequest"> & {
 
   /**
    * Optional: the client's last signed receipt in this match, as evidence if the server has lost a
-   * turn it had acknowledged.
+   * turn it had acknowledged. Looked at where the server's store can lose history, at a failover;
+   * ignored where it cannot, as by a server that keeps its matches on one node.
    *
    * @generated from field: whattheshell.v1.SealReceipt last_receipt = 10;
    */
@@ -612,7 +613,8 @@ export type WatchMatchRequest = Message<"whattheshell.v1.WatchMatchRequest"> & {
 
   /**
    * Optional: the client's last signed receipt in this match, as evidence if the server has lost a
-   * turn it had acknowledged.
+   * turn it had acknowledged. Looked at where the server's store can lose history, at a failover;
+   * ignored where it cannot, as by a server that keeps its matches on one node.
    *
    * @generated from field: whattheshell.v1.SealReceipt last_receipt = 5;
    */

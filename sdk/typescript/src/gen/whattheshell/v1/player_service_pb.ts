@@ -130,7 +130,8 @@ export type Player = Message<"whattheshell.v1.Player"> & {
   name: string;
 
   /**
-   * One for each kind of match the player has finished.
+   * One for each kind of match the player has finished, as far as the server counts them. Empty: it
+   * counts none of his.
    *
    * @generated from field: repeated whattheshell.v1.Standing standings = 2;
    */
@@ -840,7 +841,8 @@ export const AgeMarkSchema: GenEnum<AgeMark> = /*@__PURE__*/
  */
 export const PlayerService: GenService<{
   /**
-   * A player's ratings and record. For every player.
+   * A player's ratings and record. For every player. Any name that a player can have is one: who has
+   * not played yet has no standings.
    *
    * @generated from rpc whattheshell.v1.PlayerService.GetPlayer
    */
@@ -862,7 +864,8 @@ export const PlayerService: GenService<{
     output: typeof WatchPlayerResponseSchema;
   },
   /**
-   * The best players by rating, or those around one player. For every player.
+   * The best players by rating, or those around one player. For every player. Empty on a server that
+   * rates nobody.
    *
    * @generated from rpc whattheshell.v1.PlayerService.ListLeaderboard
    */
