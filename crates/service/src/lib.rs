@@ -16,6 +16,7 @@ mod convert;
 mod drive;
 mod feed_service;
 mod follow_up;
+mod guard;
 mod history;
 mod idempotency;
 mod invites;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use futures::future::{self, FutureExt as _};
-use futures::stream::{self, BoxStream, StreamExt as _};
+use futures::stream::{self, BoxStream};
 use referee::{Match, Now, OpenTurn, Phase, Revealing, Stamp};
 use rules::Seat;
 use store::{Hints, PlayerHints, StoreError};
@@ -19,6 +19,7 @@ use wire::v1::{self, ErrorReason};
 use crate::access::Caller;
 use crate::convert::time::{duration, timestamp};
 use crate::convert::{errors, invite, seat, view};
+use crate::guard::guarded;
 use crate::node::Node;
 
 type PlayerStream = BoxStream<'static, Result<v1::WatchPlayerResponse, Status>>;
@@ -54,7 +55,8 @@ pub(crate) async fn open(
         let message = |update| v1::WatchPlayerResponse { update: Some(update) };
         Some((update.map(message).map_err(Status::from), watch))
     });
-    Ok(updates.boxed())
+    // Who he is stays out of the log.
+    Ok(guarded(updates, "a player's stream".to_owned()))
 }
 
 /// One open stream.

@@ -5,13 +5,12 @@
 
 use std::sync::Arc;
 
-use futures::stream::{self, BoxStream, StreamExt};
+use futures::stream::{self, BoxStream, StreamExt as _};
 use referee::Now;
 use sealing::{Digest, MatchId};
 use store::{Hints, Loaded, StoreError};
 use tokio::sync::watch;
 use tonic::Status;
-use tracing::error;
 use wire::ApiError;
 use wire::v1::watch_match_response::Update;
 use wire::v1::{self, ErrorReason};
@@ -19,7 +18,8 @@ use wire::v1::{self, ErrorReason};
 use crate::access::Caller;
 use crate::convert::time::{duration, timestamp};
 use crate::convert::view::{self, Viewer};
-use crate::convert::{errors, request, turn};
+use crate::convert::{errors, match_name, request, turn};
+use crate::guard::guarded;
 use crate::history::History;
 use crate::node::Node;
 
@@ -68,23 +68,7 @@ pub(crate) async fn open(
         let item = watch.next().await?;
         Some((item.map(message).map_err(Status::from), watch))
     });
-    Ok(guarded(first.chain(rest), id))
-}
-
-/// A producer that panics must never look like an end: the client is told, and resumes.
-fn guarded(
-    updates: impl stream::Stream<Item = Result<v1::WatchMatchResponse, Status>> + Send + 'static,
-    id: MatchId,
-) -> WatchStream {
-    let caught = std::panic::AssertUnwindSafe(updates).catch_unwind();
-    let items = caught.map(move |item| match item {
-        Ok(item) => item,
-        Err(_) => {
-            error!(%id, "a stream's producer panicked");
-            Err(errors::fault("a stream's producer panicked", id).into())
-        }
-    });
-    items.boxed()
+    Ok(guarded(first.chain(rest), format!("a stream of {}", match_name(id))))
 }
 
 fn message(update: Update) -> v1::WatchMatchResponse {

@@ -15,7 +15,7 @@ use wire::v1::matchmaking_service_client::MatchmakingServiceClient;
 use wire::v1::player_service_client::PlayerServiceClient;
 use wire::v1::{self, ErrorReason};
 
-use crate::{Watching, soon};
+use crate::{PlayerWatching, Watching, soon};
 
 /// Why a call was refused.
 ///
@@ -185,5 +185,25 @@ impl Caller {
     ) -> Result<Watching, Status> {
         let stream = soon("WatchMatch", self.matches().watch_match(request)).await?.into_inner();
         Ok(Watching::new(stream))
+    }
+
+    /// A stream of what waits for himself.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    pub async fn watch_home(&self) -> Result<PlayerWatching, Status> {
+        self.watch_home_with(v1::WatchPlayerRequest::default()).await
+    }
+
+    /// The player's stream that this request opens.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    pub async fn watch_home_with(
+        &self,
+        request: impl tonic::IntoRequest<v1::WatchPlayerRequest>,
+    ) -> Result<PlayerWatching, Status> {
+        let stream = soon("WatchPlayer", self.players().watch_player(request)).await?.into_inner();
+        Ok(PlayerWatching::new(stream))
     }
 }

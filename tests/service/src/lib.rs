@@ -5,7 +5,7 @@
 //! - [`Cluster`]: one or more nodes over one store, with a clock that stands still until a test moves it. With a
 //!   store in a directory ([`Keeping`]) it can be stopped and started again.
 //! - [`Caller`]: who calls, with what credential, through which node.
-//! - [`Duel`]: a match of two callers; [`Watching`]: a stream of it.
+//! - [`Duel`]: a match of two callers; [`Watching`]: a stream of it; [`PlayerWatching`]: a player's stream.
 //! - [`Faults`]: what goes wrong between a node and the store, at which call.
 //! - [`Cut`]: a connection that withholds answers and breaks; [`Subscriptions`]: who listens at the store.
 //! - [`Tap`]: the bytes on a caller's socket; [`Log`]: everything that the process traces.
@@ -20,6 +20,7 @@ mod duel;
 mod faults;
 mod keeping;
 mod log;
+mod player_watching;
 mod subscriptions;
 mod tap;
 mod test_server;
@@ -32,6 +33,7 @@ pub use duel::{Duel, cell, salt, seconds, stamp};
 pub use faults::{Fault, Faults, FaultyStore, Gate, Operation};
 pub use keeping::Keeping;
 pub use log::Log;
+pub use player_watching::PlayerWatching;
 pub use subscriptions::Subscriptions;
 pub use tap::Tap;
 pub use test_server::TestServer;

@@ -17,6 +17,7 @@ mod service {
     mod descriptors;
     mod draws;
     mod expiry;
+    mod home_secrecy;
     mod indistinguishable;
     mod invites;
     mod kept_invites;

@@ -47,6 +47,32 @@ async fn a_quiet_stream_ends_at_its_deadline_and_its_subscription_with_it() {
 }
 
 #[tokio::test]
+async fn a_quiet_player_s_stream_ends_at_its_deadline_and_its_subscriptions_with_it() {
+    let cluster = Cluster::of_one().await;
+    let duel = cluster.duel(v1::MatchSettings::default()).await;
+    cluster.settled(&duel.name).await;
+    let subscriptions = &cluster.nodes[0].subscriptions;
+    let mut patient = duel.black.watch_home().await.unwrap();
+    patient.state(|_| true).await;
+    let mut request = Request::new(v1::WatchPlayerRequest::default());
+    request.set_timeout(DEADLINE);
+    let mut hasty = duel.black.watch_home_with(request).await.unwrap();
+    hasty.state(|_| true).await;
+    // One for the live match that each shows.
+    subscriptions.become_exactly(2).await;
+
+    let (updates, end) = hasty.rest().await;
+    assert_eq!(updates, [], "nothing happened");
+    assert_deadline_exceeded(&end);
+    subscriptions.become_exactly(1).await;
+
+    duel.seal(Seat::Black, 1, cell("A1")).await.unwrap();
+    patient.state(|state| !state.matches[0].move_due).await;
+    drop(patient);
+    subscriptions.become_exactly(0).await;
+}
+
+#[tokio::test]
 async fn a_stream_that_is_held_by_the_store_ends_at_its_deadline() {
     let cluster = Cluster::of_two().await;
     let duel = cluster.duel(v1::MatchSettings::default()).await;

@@ -2,7 +2,7 @@
 
 use middleware::NewToken;
 use rules::Seat;
-use service_tests::{Cluster, START_MS, cell, seconds};
+use service_tests::{Cluster, START_MS, cell, reason, seconds};
 use wire::ApiError;
 use wire::v1::{ErrorReason, MatchSettings, match_settings};
 
@@ -53,4 +53,19 @@ async fn a_stream_that_sends_nothing_ends_at_the_expiry_too() {
     let (_, end) = stream.rest().await;
     let end = ApiError::from_status(&end.unwrap_err()).unwrap();
     assert_eq!(end.reason(), ErrorReason::TokenExpired);
+}
+
+#[tokio::test]
+async fn a_player_s_stream_ends_with_its_token_and_goes_on_with_another() {
+    let cluster = Cluster::of_one().await;
+    let short = NewToken { ttl_ms: Some(TTL_MS), ..NewToken::for_player("players/ada") };
+    let before = cluster.caller(0, "players/ada", cluster.token(&short, START_MS)).await;
+    let mut stream = before.watch_home().await.unwrap();
+    let shown = stream.state(|_| true).await;
+    cluster.advance_ms(TTL_MS + LONG_AFTER_MS).await;
+    let (_, end) = stream.rest().await;
+    assert_eq!(reason(&end), ErrorReason::TokenExpired);
+    assert_eq!(reason(&before.watch_home().await.unwrap_err()), ErrorReason::TokenExpired);
+    let after = cluster.player(0, "ada").await;
+    assert_eq!(after.watch_home().await.unwrap().state(|_| true).await, shown);
 }

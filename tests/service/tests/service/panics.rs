@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use rules::Seat;
-use service_tests::{Caller, Cluster, Duel, Fault, Operation, Setup, Watching, cell};
+use service_tests::{Caller, Cluster, Duel, Fault, Operation, PlayerWatching, Setup, Watching, cell};
 use tonic::{Code, Status};
 use wire::ApiError;
 use wire::v1::watch_match_response::Update;
+use wire::v1::watch_player_response::Update as Home;
 use wire::v1::{self, EndReason, Spectators};
 
 use super::told::assert_is_in_the_table;
@@ -94,6 +95,51 @@ async fn a_stream_that_cannot_read_the_match_ends_with_an_error() {
 #[tokio::test]
 async fn a_stream_that_cannot_read_a_turn_ends_with_an_error() {
     tells_of_a_panic_in(Operation::Turns).await;
+}
+
+#[tokio::test]
+async fn a_player_s_stream_that_cannot_read_what_waits_ends_with_an_error() {
+    for operation in [Operation::MatchesOf, Operation::Watch, Operation::Load, Operation::OpenInvitesOf] {
+        let cluster = Cluster::of_two().await;
+        let duel = after_turn_1(&cluster).await;
+        cluster.settled(&duel.name).await;
+        // Three streams and calls on one connection.
+        let mut streams = Vec::new();
+        for _ in 0..3 {
+            let mut stream = duel.black.watch_home().await.unwrap();
+            stream.state(|_| true).await;
+            streams.push(stream);
+        }
+        cluster.nodes[0].faults.at(operation, 1, Fault::Panic);
+        let far = Duel { black: duel.black.through(cluster.nodes[1].address).await, ..duel.clone() };
+        far.play(2, "B2", "H8").await;
+        let mut ended = 0;
+        for stream in &mut streams {
+            match resolved_or_end(stream).await {
+                Ok(()) => {}
+                Err(status) => {
+                    assert_is_incident(&status);
+                    ended += 1;
+                }
+            }
+        }
+        assert_eq!(ended, 1, "one stream met the panic in {operation:?}, the others go on");
+        let mut again = duel.black.watch_home().await.expect("the connection goes on");
+        again.state(|state| state.matches[0].r#match.as_ref().is_some_and(|game| game.turn == 2)).await;
+    }
+}
+
+/// Whether the stream has shown turn 2 resolved, or the status that it has ended with.
+async fn resolved_or_end(stream: &mut PlayerWatching) -> Result<(), Status> {
+    loop {
+        match stream.next().await? {
+            Home::State(state) if state.matches[0].r#match.as_ref().is_some_and(|game| game.turn == 2) => {
+                return Ok(());
+            }
+            Home::State(_) => {}
+            other => panic!("a state or an error was due: {other:?}"),
+        }
+    }
 }
 
 #[tokio::test]

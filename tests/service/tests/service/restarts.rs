@@ -1,8 +1,8 @@
 //! All of family d once more: a restart between any two calls changes nothing of what anybody is told.
 
 use rules::Seat::{Black, White};
-use service_tests::{Cluster, Keeping, Setup, seconds};
-use wire::v1::{self, EndReason, MatchResult, SealStatus, Spectators, match_settings};
+use service_tests::{Cluster, Keeping, Setup, cell, reason, seconds};
+use wire::v1::{self, EndReason, ErrorReason, MatchResult, SealStatus, Spectators, match_settings};
 
 use super::reveals;
 use super::scripted_match::{Beginning, Step, Step::*};
@@ -144,4 +144,37 @@ async fn players_who_repeat_reach_the_limit() {
     let settings =
         v1::MatchSettings { turn_limit: 6, spectators: Spectators::Live.into(), ..Default::default() };
     same_across_restarts(settings, &script, (MatchResult::Draw, EndReason::TurnLimit), 6).await;
+}
+
+#[tokio::test]
+async fn what_waits_for_a_player_is_the_same_after_a_restart() {
+    let setup = Setup { nodes: 2, keeping: Keeping::Directory, ..Setup::default() };
+    let mut cluster = Cluster::start(setup).await;
+    let duel = cluster.duel(v1::MatchSettings::default()).await;
+    duel.play(1, "A1", "I9").await;
+    duel.seal(White, 2, cell("E5")).await.unwrap();
+    let offer = v1::CreateInviteRequest {
+        request_id: "another".to_owned(),
+        invitee: duel.white.name.clone(),
+        ..Default::default()
+    };
+    duel.black.matchmaking().create_invite(offer).await.unwrap();
+    cluster.settled(&duel.name).await;
+    let (mut black, mut white) =
+        (duel.black.watch_home().await.unwrap(), duel.white.watch_home().await.unwrap());
+    let before = [black.state(|_| true).await, white.state(|_| true).await];
+    assert_eq!(before.each_ref().map(|state| state.matches[0].move_due), [true, false]);
+    assert_eq!(before.each_ref().map(|state| state.invites.len()), [1, 1]);
+
+    cluster.restart().await;
+    for stream in [&mut black, &mut white] {
+        assert_eq!(reason(&stream.rest().await.1), ErrorReason::ResumeElsewhere);
+    }
+    let duel = duel.reconnected(&cluster).await;
+    let (mut black, mut white) =
+        (duel.black.watch_home().await.unwrap(), duel.white.watch_home().await.unwrap());
+    assert_eq!([black.state(|_| true).await, white.state(|_| true).await], before);
+    // And it goes on.
+    duel.seal(Black, 2, cell("E4")).await.unwrap();
+    white.state(|state| state.matches[0].move_due).await;
 }

@@ -157,3 +157,33 @@ async fn a_reader_beside_many_who_do_not_read_gets_every_turn_as_it_is_played() 
         assert_is_whole(&drained(stream).await, &transcript);
     }
 }
+
+#[tokio::test]
+async fn who_reads_what_waits_for_him_late_gets_the_present_state_and_nothing_was_kept_for_him() {
+    let cluster = Cluster::of_two().await;
+    let (duel, slow) = watched_match(&cluster).await;
+    cluster.settled(&duel.name).await;
+    let mut unread = slow[0].watch_home().await.unwrap();
+    // Nobody else uses the first node.
+    let faults = &cluster.nodes[0].faults;
+    faults.record();
+    let game = long_game();
+    let turns = game.len() as u32 - 1;
+    for (turn, cells) in (1..=turns).zip(game) {
+        play(&duel, turn, cells).await;
+    }
+    let looks = faults.recorded().into_iter().filter(|call| *call == Operation::OpenInvitesOf).count();
+    // Some of the looks find nothing new, and make nothing.
+    assert!(looks <= 4 * MADE_AHEAD_MAX, "{looks} states were made for a reader who did not read");
+    let (mut read, mut seen) = (0, Vec::new());
+    while seen.last() != Some(&turns) {
+        let state = unread.state(|_| true).await;
+        seen.push(state.matches[0].r#match.as_ref().unwrap().turn);
+        read += 1;
+    }
+    assert!(seen.is_sorted(), "the state never goes back: {seen:?}");
+    // More of them than of turns, which are longer, fill the window.
+    assert!(read <= 2 * MADE_AHEAD_MAX, "{read} states were kept for a reader who did not read");
+    drop(unread);
+    cluster.nodes[0].subscriptions.become_exactly(0).await;
+}
