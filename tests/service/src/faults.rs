@@ -49,6 +49,10 @@ pub enum Fault {
     AnswerLost,
     /// It panics before it reaches the store.
     Panic,
+    /// It does not reach the store, which has no room.
+    Full,
+    /// A commit finds that another one came first; nothing is stored. Other operations are as ever.
+    Overtaken,
     /// It waits at the gate, then goes on.
     Held(Gate),
     /// It has its effect, and its answer waits at the gate.
@@ -125,6 +129,7 @@ struct Plan {
 struct Plans {
     of: HashMap<Operation, Plan>,
     record: Option<Vec<Operation>>,
+    hints_lost: bool,
 }
 
 /// What is to go wrong, at which call. Clones are the same plan.
@@ -160,9 +165,20 @@ impl Faults {
         self.plans().of.entry(operation).or_default().always = Some(fault);
     }
 
+    /// From now on no hint of the store arrives, of a match or of a player, until [`Self::clear`].
+    pub fn lose_hints(&self) {
+        self.plans().hints_lost = true;
+    }
+
     /// Nothing goes wrong any more.
     pub fn clear(&self) {
-        self.plans().of.clear();
+        let mut plans = self.plans();
+        plans.of.clear();
+        plans.hints_lost = false;
+    }
+
+    pub(crate) fn hints_arrive(&self) -> bool {
+        !self.plans().hints_lost
     }
 
     /// Begins to note the calls of every operation, from now on.
@@ -214,9 +230,19 @@ impl FaultyStore {
         operation: Operation,
         call: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
+        self.meet(self.faults.next(operation), operation, call).await
+    }
+
+    async fn meet<T>(
+        &self,
+        fault: Option<Fault>,
+        operation: Operation,
+        call: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
         let unavailable = || Err(StoreError::Unavailable(format!("{operation:?} was told to fail")));
-        match self.faults.next(operation) {
-            None => call.await,
+        match fault {
+            None | Some(Fault::Overtaken) => call.await,
+            Some(Fault::Full) => Err(StoreError::Full { limit: 0, what: "of whatever it was asked to keep" }),
             Some(Fault::Refused) => unavailable(),
             Some(Fault::AnswerLost) => {
                 call.await?;
@@ -261,7 +287,12 @@ impl MatchStore for FaultyStore {
     }
 
     async fn commit(&self, commit: Commit) -> Result<CommitOutcome, StoreError> {
-        self.call(Operation::Commit, self.inner.commit(commit)).await
+        match self.faults.next(Operation::Commit) {
+            Some(Fault::Overtaken) => {
+                self.inner.load(commit.change.next.id).await.map(CommitOutcome::Conflict)
+            }
+            fault => self.meet(fault, Operation::Commit, self.inner.commit(commit)).await,
+        }
     }
 
     async fn turns(&self, id: MatchId, from: u32, limit: usize) -> Result<Vec<Arc<TurnRecord>>, StoreError> {
@@ -270,7 +301,7 @@ impl MatchStore for FaultyStore {
 
     async fn watch(&self, id: MatchId) -> Result<Hints, StoreError> {
         let hints = self.call(Operation::Watch, self.inner.watch(id)).await?;
-        Ok(self.subscriptions.count(hints))
+        Ok(self.subscriptions.count(hints, self.faults.clone()))
     }
 
     async fn touch(&self, shard: Shard) -> Result<Now, StoreError> {
@@ -326,7 +357,8 @@ impl PlayerStore for FaultyStore {
     }
 
     async fn watch_player(&self, player: &str) -> Result<PlayerHints, StoreError> {
-        self.call(Operation::WatchPlayer, self.inner.watch_player(player)).await
+        let hints = self.call(Operation::WatchPlayer, self.inner.watch_player(player)).await?;
+        Ok(self.subscriptions.relay(hints, self.faults.clone()))
     }
 }
 

@@ -1,9 +1,9 @@
 //! Who listens at the store.
 
-use store::{Hints, Version};
+use store::{Hints, PlayerHints, Version};
 use tokio::sync::watch;
 
-use crate::soon;
+use crate::{Faults, soon};
 
 /// The subscriptions to matches that are held by a node. Clones count the same ones.
 #[derive(Clone, Debug)]
@@ -26,8 +26,8 @@ impl Subscriptions {
         reached.expect("the count holds its own sender");
     }
 
-    /// The same hints, counted for as long as somebody holds them.
-    pub(crate) fn count(&self, mut hints: Hints) -> Hints {
+    /// The same hints, as far as none is lost, counted for as long as somebody holds them.
+    pub(crate) fn count(&self, mut hints: Hints, faults: Faults) -> Hints {
         let (relay, relayed) = watch::channel(Version::first([0; 8]));
         let live = self.live.clone();
         live.send_modify(|live| *live += 1);
@@ -36,7 +36,8 @@ impl Subscriptions {
                 tokio::select! {
                     () = relay.closed() => break,
                     hint = hints.changed() => match hint {
-                        Ok(version) => relay.send_replace(version),
+                        Ok(version) if faults.hints_arrive() => drop(relay.send_replace(version)),
+                        Ok(_) => {}
                         Err(_) => break,
                     },
                 };
@@ -44,5 +45,23 @@ impl Subscriptions {
             live.send_modify(|live| *live -= 1);
         });
         Hints::new(relayed)
+    }
+
+    /// The same hints for a player, as far as none is lost. Nobody counts them.
+    pub(crate) fn relay(&self, mut hints: PlayerHints, faults: Faults) -> PlayerHints {
+        let (relay, relayed) = watch::channel(0);
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    () = relay.closed() => break,
+                    hint = hints.changed() => match hint {
+                        Ok(()) if faults.hints_arrive() => relay.send_modify(|hints| *hints += 1),
+                        Ok(()) => {}
+                        Err(_) => break,
+                    },
+                };
+            }
+        });
+        PlayerHints::new(relayed)
     }
 }

@@ -24,6 +24,7 @@ mod service {
     mod known_rules;
     mod late_seals;
     mod lists;
+    mod lost_hints;
     mod outages;
     mod player_watch;
     mod players;
