@@ -13,6 +13,7 @@ mod access;
 mod clockwork;
 mod commands;
 mod convert;
+mod drain;
 mod drive;
 mod feed_service;
 mod follow_up;

@@ -30,6 +30,7 @@ use wire::v1::player_service_server::PlayerServiceServer;
 
 use crate::clockwork;
 use crate::convert::errors;
+use crate::drain::DrainLayer;
 use crate::feed_service::Feed;
 use crate::idempotency::RequestKeys;
 use crate::listener::{self, Connection};
@@ -95,7 +96,7 @@ impl fmt::Debug for Server {
 
 impl Server {
     /// Serves on `listener` until `shutdown` resolves, then lets calls finish for a bounded time while
-    /// streams are told to resume elsewhere.
+    /// streams are told to resume elsewhere and calls that still arrive to go there.
     ///
     /// # Errors
     /// If the API cannot be set up or the transport fails.
@@ -116,7 +117,7 @@ impl Server {
             // An error says that the sender is gone, and then the server is to stop as well.
             let _ = stopping.wait_for(|stopping| *stopping).await;
         };
-        let serving = transport(auth, routes, incoming, stop);
+        let serving = transport(auth, DrainLayer::new(drain.subscribe()), routes, incoming, stop);
         let ticking = clockwork::run(Arc::clone(&node.store), Arc::clone(&node.clock));
         let until_told = async {
             shutdown.await;
@@ -161,6 +162,7 @@ impl Server {
 /// Runs the transport with its layers, the outermost first, until `stop` and the last call.
 async fn transport(
     auth: Auth,
+    drain: DrainLayer,
     routes: Routes,
     incoming: impl Stream<Item = Result<Connection, Infallible>>,
     stop: impl Future<Output = ()>,
@@ -170,6 +172,7 @@ async fn transport(
         .layer(TraceLayer)
         .layer(CatchPanicLayer::custom(Panicked))
         .layer(DeadlineLayer::default())
+        .layer(drain)
         .layer(AuthLayer::new(auth))
         .layer(ReasonLayer)
         .into_inner();

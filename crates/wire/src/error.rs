@@ -28,6 +28,18 @@ const METADATA_MAX: usize = 4;
 /// The most bytes of a text in an error, for the same reason.
 const TEXT_BYTES_MAX: usize = 200;
 
+/// The reasons that no server sends yet: the limits, pools, bans and feeds that they tell of are not there.
+/// Clients may know them already; a later server sends them.
+pub const NOT_SENT_YET: [ErrorReason; 7] = [
+    ErrorReason::TicketNotOpen,
+    ErrorReason::AlreadyInMatch,
+    ErrorReason::GuardianRequired,
+    ErrorReason::PlayerBanned,
+    ErrorReason::RateLimited,
+    ErrorReason::StreamLimit,
+    ErrorReason::FeedTrimmed,
+];
+
 /// One row of the error table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ErrorRow {
@@ -52,6 +64,12 @@ impl ErrorRow {
             None => None,
         };
         Self { reason, code, message, retry_delay }
+    }
+
+    /// Whether a server sends it: all but those [`NOT_SENT_YET`].
+    #[must_use]
+    pub fn is_sent(&self) -> bool {
+        !NOT_SENT_YET.contains(&self.reason)
     }
 
     /// The reason as `ErrorInfo` carries it: the enum's name without its prefix.

@@ -9,6 +9,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::soon;
+
+/// The most bytes that are passed on at once.
+const BUFFER_BYTES: usize = 16 * 1024;
+
 /// A proxy in front of a node that can keep its answers back, cut its connections, and let them go dead.
 #[derive(Debug)]
 pub struct Cut {
@@ -23,6 +28,9 @@ pub struct Cut {
 struct Line {
     cuts: usize,
     withholds: bool,
+    holds_back: bool,
+    /// Bytes that clients have sent.
+    sent: usize,
     /// Connections that came before so many others are dead.
     dead_before: usize,
     /// Connections that have come.
@@ -43,6 +51,29 @@ impl Cut {
     /// From now on requests arrive and answers do not.
     pub fn withhold_answers(&self) {
         self.line.send_modify(|line| line.withholds = true);
+    }
+
+    /// From now on requests arrive and answers wait here, until [`Self::let_go`].
+    pub fn hold_back_answers(&self) {
+        self.line.send_modify(|line| line.holds_back = true);
+    }
+
+    /// Lets the answers go that were held back, and all that follow.
+    pub fn let_go(&self) {
+        self.line.send_modify(|line| line.holds_back = false);
+    }
+
+    /// How many bytes clients have sent.
+    #[must_use]
+    pub fn sent(&self) -> usize {
+        self.line.borrow().sent
+    }
+
+    /// Waits until clients have sent more than so many bytes: a request has arrived since.
+    pub async fn passes_more_than(&self, sent: usize) {
+        let mut line = self.line.subscribe();
+        let more = soon("more from a client", line.wait_for(|line| line.sent > sent)).await;
+        more.expect("the proxy holds its own sender");
     }
 
     /// Breaks every connection there is; new ones pass everything again.
@@ -70,29 +101,54 @@ async fn accept(listener: TcpListener, node: SocketAddr, line: Arc<watch::Sender
         let Ok(server) = TcpStream::connect(node).await else { return };
         let number = line.borrow().connections;
         line.send_modify(|line| line.connections += 1);
-        connections.spawn(connection(client, server, number, line.subscribe()));
+        connections.spawn(Connection { number, line: Arc::clone(&line) }.run(client, server));
     }
 }
 
-/// Passes bytes both ways until one side is gone or the line is cut.
-async fn connection(client: TcpStream, server: TcpStream, number: usize, mut line: watch::Receiver<Line>) {
-    let cuts = line.borrow().cuts;
-    let watched = line.clone();
-    let lives = || number >= watched.borrow().dead_before;
-    let (from_client, to_client) = client.into_split();
-    let (from_server, to_server) = server.into_split();
-    tokio::select! {
-        _ = line.wait_for(|line| line.cuts > cuts) => {}
-        () = pass(from_client, to_server, lives) => {}
-        () = pass(from_server, to_client, || lives() && !watched.borrow().withholds) => {}
-    }
+/// One connection through the proxy.
+struct Connection {
+    number: usize,
+    line: Arc<watch::Sender<Line>>,
 }
 
-async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, passes: impl Fn() -> bool) {
-    let mut buffer = vec![0; 16 * 1024];
-    while let Ok(count @ 1..) = from.read(&mut buffer).await {
-        if passes() && to.write_all(&buffer[..count]).await.is_err() {
-            return;
+impl Connection {
+    /// Passes bytes both ways until one side is gone or the line is cut.
+    async fn run(self, client: TcpStream, server: TcpStream) {
+        let cuts = self.line.borrow().cuts;
+        let mut line = self.line.subscribe();
+        let (from_client, to_client) = client.into_split();
+        let (from_server, to_server) = server.into_split();
+        tokio::select! {
+            _ = line.wait_for(|line| line.cuts > cuts) => {}
+            () = self.requests(from_client, to_server) => {}
+            () = self.answers(from_server, to_client) => {}
+        }
+    }
+
+    fn lives(&self) -> bool {
+        self.number >= self.line.borrow().dead_before
+    }
+
+    async fn requests(&self, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
+        let mut buffer = vec![0; BUFFER_BYTES];
+        while let Ok(count @ 1..) = from.read(&mut buffer).await {
+            if self.lives() && to.write_all(&buffer[..count]).await.is_err() {
+                return;
+            }
+            self.line.send_modify(|line| line.sent += count);
+        }
+    }
+
+    async fn answers(&self, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
+        let mut buffer = vec![0; BUFFER_BYTES];
+        let mut line = self.line.subscribe();
+        while let Ok(count @ 1..) = from.read(&mut buffer).await {
+            // The sender is ours, so the wait ends only by what it waits for.
+            let _ = line.wait_for(|line| !line.holds_back).await;
+            let passes = self.lives() && !self.line.borrow().withholds;
+            if passes && to.write_all(&buffer[..count]).await.is_err() {
+                return;
+            }
         }
     }
 }

@@ -242,7 +242,7 @@ impl FaultyStore {
         let unavailable = || Err(StoreError::Unavailable(format!("{operation:?} was told to fail")));
         match fault {
             None | Some(Fault::Overtaken) => call.await,
-            Some(Fault::Full) => Err(StoreError::Full { limit: 0, what: "of whatever it was asked to keep" }),
+            Some(Fault::Full) => Err(StoreError::Full { limit: 1_000, what: "requests" }),
             Some(Fault::Refused) => unavailable(),
             Some(Fault::AnswerLost) => {
                 call.await?;

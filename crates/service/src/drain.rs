@@ -1,0 +1,65 @@
+//! The layer that starts no call on a node that is about to stop.
+
+use std::future::{Ready, ready};
+use std::task::{Context, Poll};
+
+use futures::future::Either;
+use http::{Request, Response};
+use tokio::sync::watch;
+use tonic::Status;
+use tower::{Layer, Service};
+use wire::ApiError;
+use wire::v1::ErrorReason;
+
+/// What the paths of the API's own services begin with. Health is still to be asked.
+const OWN_PATHS: &str = "/whattheshell.";
+
+/// Refuses with SHUTTING_DOWN the calls that arrive once the node drains: those that its clients sent
+/// before they heard that it goes away. Calls that have begun pass it by.
+#[derive(Clone, Debug)]
+pub(crate) struct DrainLayer {
+    draining: watch::Receiver<bool>,
+}
+
+impl DrainLayer {
+    pub(crate) const fn new(draining: watch::Receiver<bool>) -> Self {
+        Self { draining }
+    }
+}
+
+impl<S> Layer<S> for DrainLayer {
+    type Service = DrainService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        DrainService { inner, draining: self.draining.clone() }
+    }
+}
+
+/// The service of [`DrainLayer`].
+#[derive(Clone, Debug)]
+pub(crate) struct DrainService<S> {
+    inner: S,
+    draining: watch::Receiver<bool>,
+}
+
+impl<S, ReqBody, ResBody> Service<Request<ReqBody>> for DrainService<S>
+where
+    S: Service<Request<ReqBody>, Response = Response<ResBody>>,
+    ResBody: Default,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Either<Ready<Result<S::Response, S::Error>>, S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
+        if request.uri().path().starts_with(OWN_PATHS) && *self.draining.borrow() {
+            let refused = Status::from(ApiError::new(ErrorReason::ShuttingDown));
+            return Either::Left(ready(Ok(refused.into_http())));
+        }
+        Either::Right(self.inner.call(request))
+    }
+}
