@@ -1,10 +1,14 @@
 //! A request repeated with its id has one effect and the same answer, through whichever node; another
 //! request under the same id is refused.
 
+use middleware::NewToken;
 use rules::Seat;
-use service_tests::{Caller, Cluster, Fault, Operation, cell, reason, seconds};
+use service_tests::{Caller, Cluster, Fault, Keeping, Operation, START_MS, Setup, cell, reason, seconds};
 use tonic::Status;
 use wire::v1::{self, ErrorReason};
+
+/// How long the requests that create something are known, ms.
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 fn open_invite() -> v1::CreateInviteRequest {
     v1::CreateInviteRequest {
@@ -58,6 +62,26 @@ async fn another_invite_under_the_same_id_is_refused_through_every_node() {
         }
     }
     assert_eq!(create(&ada, open_invite()).await.unwrap(), first, "what the id first did stands");
+}
+
+#[tokio::test]
+async fn a_request_is_known_for_a_day_and_its_id_is_free_after_it() {
+    for keeping in [Keeping::Memory, Keeping::Directory] {
+        let cluster = Cluster::start(Setup { keeping, ..Setup::default() }).await;
+        let credential = NewToken { ttl_ms: Some(DAY_MS), ..NewToken::for_player("players/ada") };
+        let ada = cluster.caller(0, "players/ada", cluster.token(&credential, START_MS + 60_000)).await;
+        let first = create(&ada, open_invite()).await.unwrap();
+        let other = v1::CreateInviteRequest { ttl: Some(seconds(601)), ..open_invite() };
+        // Requests go by the clock alone: what an outage moves are the deadlines of matches.
+        cluster.clock.advance_ms(DAY_MS - 1);
+        let refused = create(&ada, other.clone()).await.unwrap_err();
+        assert_eq!(reason(&refused), ErrorReason::RequestIdReused, "{keeping:?}");
+        cluster.clock.advance_ms(2);
+        let second = create(&ada, other).await.unwrap();
+        assert_ne!(second.invite.unwrap().name, first.invite.unwrap().name, "{keeping:?}");
+        let refused = create(&ada, open_invite()).await.unwrap_err();
+        assert_eq!(reason(&refused), ErrorReason::RequestIdReused, "it is the second one's now");
+    }
 }
 
 #[tokio::test]
