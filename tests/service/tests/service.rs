@@ -25,6 +25,7 @@ mod service {
     mod late_seals;
     mod lists;
     mod lost_hints;
+    mod nobody_else;
     mod outages;
     mod player_watch;
     mod players;

@@ -1,11 +1,14 @@
-//! D4: what the opponent and a spectator receive does not depend on what was sealed, and with hidden status
-//! not even on whether.
+//! D4: what the opponent, a spectator and a back end receive does not depend on what was sealed or revealed
+//! first, and with hidden status not even on whether anything was sealed.
 
 use prost::Message as _;
 use rules::Seat;
-use service_tests::{Caller, Cluster, Duel, Tap, Watching, cell};
+use service_tests::{Caller, Cluster, Duel, Tap, Watching, cell, salt, seconds};
+use tonic::{Response, Status};
 use wire::v1::watch_match_response::Update;
-use wire::v1::{self, SealStatus, Spectators};
+use wire::v1::{self, SealMode, SealStatus, Spectators};
+
+use super::reveals;
 
 /// What one onlooker got: every message in order, and the sizes of the frames that carried his stream.
 #[derive(PartialEq, Eq, Debug)]
@@ -41,22 +44,35 @@ impl Onlooker {
     }
 
     /// Asks what there is to ask, and tries what he may not do.
-    async fn ask(&mut self, duel: &Duel) {
-        let game = self.caller.get(&duel.name).await.unwrap();
-        self.messages.push(game.encode_to_vec());
-        self.messages.push(self.caller.transcript(&duel.name).await.unwrap().encode_to_vec());
-        let listed = self.caller.matches().list_matches(v1::ListMatchesRequest::default()).await.unwrap();
-        self.messages.push(listed.into_inner().encode_to_vec());
+    async fn ask(&mut self, duel: &Duel, random: &[Vec<u8>]) {
+        let name = duel.name.clone();
+        let get = v1::GetMatchRequest { name: name.clone(), ..Default::default() };
+        self.messages.push(told(self.caller.matches().get_match(get).await, random));
+        let transcript = v1::GetTranscriptRequest { name, ..Default::default() };
+        self.messages.push(told(self.caller.matches().get_transcript(transcript).await, random));
+        let list = v1::ListMatchesRequest::default();
+        self.messages.push(told(self.caller.matches().list_matches(list).await, random));
         let early = duel.seal_request(Seat::White, 2, cell("A1"));
-        let refused = self.caller.matches().seal_move(early).await.unwrap_err();
-        self.messages.push(refused.message().as_bytes().to_vec());
-        self.messages.push(refused.details().to_vec());
+        self.messages.push(told(self.caller.matches().seal_move(early).await, random));
     }
 
     /// All of it, with what is random in every match made equal.
     fn seen(self, random: &[Vec<u8>]) -> Seen {
         let messages = self.messages.into_iter().map(|message| without(message, random)).collect();
         Seen { messages, frames: data_frames(&self.tap.received()) }
+    }
+}
+
+/// An answer as bytes, whatever it is, without what is random.
+fn told<T: prost::Message>(answer: Result<Response<T>, Status>, random: &[Vec<u8>]) -> Vec<u8> {
+    match answer {
+        Ok(response) => response.into_inner().encode_to_vec(),
+        Err(status) => {
+            // A map in the details has a random order.
+            let mut details = without(status.details().to_vec(), random);
+            details.sort_unstable();
+            [status.message().as_bytes(), &details].concat()
+        }
     }
 }
 
@@ -92,49 +108,128 @@ enum Black {
     Waits,
 }
 
-/// What the opponent and a spectator see of a turn in which black does this, until the turn resolves.
-async fn observe(seal_status: SealStatus, black: Black) -> [Seen; 2] {
-    let cluster = Cluster::of_one().await;
-    let settings = v1::MatchSettings {
-        spectators: Spectators::Live.into(),
+/// Cells and salts that differ in every byte and in the length of their texts.
+const MOVES: [(&str, u8); 3] = [("E5", 0x22), ("I9", 0xff), ("A2", 0x80)];
+
+fn settings(seal_mode: SealMode, seal_status: SealStatus) -> v1::MatchSettings {
+    v1::MatchSettings {
+        seal_mode: seal_mode.into(),
         seal_status: seal_status.into(),
+        spectators: Spectators::Live.into(),
+        // Longer than these tests move the clock.
+        reveal_time: (seal_mode == SealMode::CommitReveal).then(|| seconds(300)),
         ..Default::default()
-    };
-    let duel = cluster.duel(settings).await;
-    let spectator = cluster.player(0, "spectator").await;
-    let mut random = vec![duel.name.clone().into_bytes(), duel.seen_by(Seat::Black).await.hash];
-    let mut onlookers = [
-        Onlooker::new(&cluster, duel.white.clone(), &duel.name).await,
-        Onlooker::new(&cluster, spectator, &duel.name).await,
-    ];
+    }
+}
+
+/// A match and everybody who looks on.
+struct Scene {
+    cluster: Cluster,
+    duel: Duel,
+    onlookers: [Onlooker; 3],
+    /// What is random in every match.
+    random: Vec<Vec<u8>>,
+}
+
+impl Scene {
+    async fn set(settings: v1::MatchSettings) -> Self {
+        let cluster = Cluster::of_one().await;
+        let duel = cluster.duel(settings).await;
+        let spectator = cluster.player(0, "spectator").await;
+        let backend = cluster.backend(0).await;
+        let random = vec![duel.name.clone().into_bytes(), duel.seen_by(Seat::Black).await.hash];
+        let onlookers = [
+            Onlooker::new(&cluster, duel.white.clone(), &duel.name).await,
+            Onlooker::new(&cluster, spectator, &duel.name).await,
+            Onlooker::new(&cluster, backend, &duel.name).await,
+        ];
+        Self { cluster, duel, onlookers, random }
+    }
+
+    /// Everybody takes this many messages off his stream.
+    async fn take(&mut self, count: usize) {
+        for onlooker in &mut self.onlookers {
+            onlooker.take(count).await;
+        }
+    }
+
+    /// Everybody takes what else his stream has, which is a heartbeat alone, and asks.
+    async fn seen(mut self) -> [Seen; 3] {
+        // What anything sets off is there before the heartbeat that comes after it.
+        self.cluster.advance_ms(10_000).await;
+        for onlooker in &mut self.onlookers {
+            onlooker.take(1).await;
+            onlooker.ask(&self.duel, &self.random).await;
+        }
+        self.onlookers.map(|onlooker| onlooker.seen(&self.random))
+    }
+}
+
+/// What is seen of a turn in which black does this, until the turn resolves.
+async fn observe(seal_mode: SealMode, seal_status: SealStatus, black: Black) -> [Seen; 3] {
+    let mut scene = Scene::set(settings(seal_mode, seal_status)).await;
     if let Black::Seals { cell: name, salt } = black {
-        let mut seal = duel.seal_request(Seat::Black, 1, cell(name));
         let open = v1::OpenMove { cell: cell(name), salt: vec![salt; 32] };
-        seal.r#move = Some(v1::seal_move_request::Move::Open(open));
-        random.push(duel.send_seal(Seat::Black, seal).await.unwrap().commitment);
+        let receipt = if seal_mode == SealMode::CommitReveal {
+            reveals::commit(&scene.duel, Seat::Black, &open).await
+        } else {
+            let mut seal = scene.duel.seal_request(Seat::Black, 1, open.cell);
+            seal.r#move = Some(v1::seal_move_request::Move::Open(open));
+            scene.duel.send_seal(Seat::Black, seal).await.unwrap()
+        };
+        scene.random.push(receipt.commitment);
     }
-    // What the seal sets off is there before the heartbeat that comes after it.
-    cluster.advance_ms(10_000).await;
-    for onlooker in &mut onlookers {
-        onlooker.take(if seal_status == SealStatus::Visible { 2 } else { 1 }).await;
-        onlooker.ask(&duel).await;
+    if seal_status == SealStatus::Visible {
+        scene.take(1).await;
     }
-    onlookers.map(|onlooker| onlooker.seen(&random))
+    scene.seen().await
+}
+
+/// What is seen of a turn in which both have committed and black has revealed this.
+async fn observe_reveal(seal_status: SealStatus, name: &str, salt_byte: u8) -> [Seen; 3] {
+    let mut scene = Scene::set(settings(SealMode::CommitReveal, seal_status)).await;
+    let black = v1::OpenMove { cell: cell(name), salt: vec![salt_byte; 32] };
+    let white = v1::OpenMove { cell: cell("C3"), salt: salt(1, Seat::White) };
+    for (seat, open) in [(Seat::Black, &black), (Seat::White, &white)] {
+        let receipt = reveals::commit(&scene.duel, seat, open).await;
+        scene.random.push(receipt.commitment);
+        if seat == Seat::White || seal_status == SealStatus::Visible {
+            scene.take(1).await;
+        }
+    }
+    reveals::reveal(&scene.duel, Seat::Black, &black).await.unwrap();
+    // That he has revealed is no secret.
+    scene.take(1).await;
+    scene.seen().await
 }
 
 #[tokio::test]
 async fn a_visible_seal_tells_only_that_it_is_there() {
-    let one = observe(SealStatus::Visible, Black::Seals { cell: "A1", salt: 0x11 }).await;
-    for (cell, salt) in [("E5", 0x22), ("I9", 0xff), ("A2", 0x80)] {
-        assert_eq!(one, observe(SealStatus::Visible, Black::Seals { cell, salt }).await);
+    for seal_mode in [SealMode::ServerSealed, SealMode::CommitReveal] {
+        let one = observe(seal_mode, SealStatus::Visible, Black::Seals { cell: "A1", salt: 0x11 }).await;
+        for (cell, salt) in MOVES {
+            assert_eq!(one, observe(seal_mode, SealStatus::Visible, Black::Seals { cell, salt }).await);
+        }
     }
 }
 
 #[tokio::test]
 async fn a_hidden_seal_tells_nothing_not_even_that_it_is_there() {
-    let unsealed = observe(SealStatus::Hidden, Black::Waits).await;
-    for (cell, salt) in [("A1", 0x11), ("E5", 0x22), ("I9", 0xff)] {
-        assert_eq!(unsealed, observe(SealStatus::Hidden, Black::Seals { cell, salt }).await);
+    for seal_mode in [SealMode::ServerSealed, SealMode::CommitReveal] {
+        let unsealed = observe(seal_mode, SealStatus::Hidden, Black::Waits).await;
+        for (cell, salt) in MOVES {
+            assert_eq!(unsealed, observe(seal_mode, SealStatus::Hidden, Black::Seals { cell, salt }).await);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_first_reveal_tells_only_that_it_is_there() {
+    for seal_status in [SealStatus::Visible, SealStatus::Hidden] {
+        let one = observe_reveal(seal_status, "A1", 0x11).await;
+        for (cell, salt) in MOVES {
+            assert_eq!(one, observe_reveal(seal_status, cell, salt).await);
+        }
     }
 }
 

@@ -56,14 +56,23 @@ pub(crate) fn forms_of_the_move() -> Vec<(&'static str, Vec<u8>)> {
 
 /// Where the marked cell is written out in a text, in one of the ways that a log would.
 pub(crate) fn cell_in(text: &[u8]) -> Option<String> {
-    let index = CELL - 1;
+    let text = searchable(text);
+    spelled_cells().into_iter().find(|spelled| text.contains(spelled))
+}
+
+/// Salt or cell in a log, which is text and may be long.
+pub(crate) fn in_log(text: &str) -> Option<String> {
+    let salts = forms().into_iter().filter_map(|(_, form)| String::from_utf8(form).ok());
+    salts.chain(spelled_cells()).find(|spelled| text.contains(spelled))
+}
+
+fn spelled_cells() -> Vec<String> {
     let mut spelled = vec![CELL_NAME.to_owned()];
-    for number in [CELL, index] {
+    for number in [CELL, CELL - 1] {
         spelled
             .extend(["cell: ", "cell=", "cell\":", "cell\": ", "Cell("].map(|key| format!("{key}{number}")));
     }
-    let text = searchable(text);
-    spelled.into_iter().find(|spelled| text.contains(spelled))
+    spelled
 }
 
 /// One character a byte: texts are searched by the optimised standard library, and a log is megabytes.

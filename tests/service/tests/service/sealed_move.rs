@@ -37,7 +37,8 @@ async fn everybody_else(cluster: &Cluster, duel: &Duel) -> Vec<(&'static str, Ca
     ]
 }
 
-fn assert_tells_nothing(who: &str, answer: &Answer) {
+/// The marked move is neither in a message of the answer nor in its refusal.
+pub(crate) fn assert_tells_nothing(who: &str, answer: &Answer) {
     let call = format!("{}/{} to {who}", answer.rpc.service, answer.rpc.method);
     for message in &answer.messages {
         assert_eq!(marked::salt_in(message), None, "{call} has the salt");
@@ -59,11 +60,16 @@ fn assert_status_tells_nothing(call: &str, status: &Status) {
 /// Everybody but the sealer calls every RPC; what was sealed is nowhere.
 pub(crate) async fn ask_everything(cluster: &Cluster, duel: &Duel) {
     for (who, caller, player) in everybody_else(cluster, duel).await {
-        let invite = format!("invites/{}", duel.name.trim_start_matches("matches/"));
-        let subject = Subject { game: duel.name.clone(), invite, player, turn: 1 };
-        for rpc in Rpc::all() {
-            assert_tells_nothing(who, &every_rpc::call(&caller, rpc, &subject).await);
-        }
+        ask(who, &caller, &player, duel).await;
+    }
+}
+
+/// One of them does, for this player if there is one.
+pub(crate) async fn ask(who: &str, caller: &Caller, player: &str, duel: &Duel) {
+    let invite = format!("invites/{}", duel.name.trim_start_matches("matches/"));
+    let subject = Subject { game: duel.name.clone(), invite, player: player.to_owned(), turn: 1 };
+    for rpc in Rpc::all() {
+        assert_tells_nothing(who, &every_rpc::call(caller, rpc, &subject).await);
     }
 }
 

@@ -122,10 +122,9 @@ async fn a_hidden_seal_stays_secret_until_it_resolves() {
     stays_secret_until_it_resolves(SealStatus::Hidden).await;
 }
 
-#[tokio::test]
-async fn a_faulty_store_and_a_panic_keep_the_secret() {
+async fn faults_keep_the_secret(seal_status: SealStatus) {
     let log = Log::capture();
-    let mut onlookers = Onlookers::gather(SealStatus::Visible).await;
+    let mut onlookers = Onlookers::gather(seal_status).await;
     let faults = onlookers.cluster.nodes[0].faults.clone();
     let seal = marked_seal(&onlookers.duel);
     for fault in [Fault::Refused, Fault::Panic, Fault::AnswerLost] {
@@ -135,6 +134,16 @@ async fn a_faulty_store_and_a_panic_keep_the_secret() {
     onlookers.duel.send_seal(Seat::Black, seal).await.expect("the retry finds its seal");
     onlookers.settle().await;
     onlookers.assert_nothing_leaked(&log);
+}
+
+#[tokio::test]
+async fn a_faulty_store_and_a_panic_keep_a_visible_seal_secret() {
+    faults_keep_the_secret(SealStatus::Visible).await;
+}
+
+#[tokio::test]
+async fn a_faulty_store_and_a_panic_keep_a_hidden_seal_secret() {
+    faults_keep_the_secret(SealStatus::Hidden).await;
 }
 
 #[tokio::test]
