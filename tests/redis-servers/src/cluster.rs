@@ -1,15 +1,13 @@
 //! A cluster of primaries with replicas.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use tempfile::TempDir;
-
-use crate::loopback::Loopback;
+use crate::ground::Ground;
 use crate::members::{Member, SLOTS, members};
 use crate::patience::until;
-use crate::server::Role;
-use crate::single::scratch;
-use crate::{Error, Flavor, Life, Options, Server, Servers};
+use crate::server::Place;
+use crate::{Error, FaultProxy, Flavor, Life, Options, Server, Servers};
 
 /// How long a server does not answer before the others take it for dead, in ms. Short, because tests wait for
 /// it; much longer than a busy machine keeps a healthy server waiting.
@@ -39,8 +37,7 @@ pub enum Takeover {
 pub struct ClusterServers {
     // Dropped in this order: the processes end before their files go.
     servers: Vec<Server>,
-    _dir: TempDir,
-    _loopback: Loopback,
+    ground: Ground,
 }
 
 impl ClusterServers {
@@ -57,7 +54,7 @@ impl ClusterServers {
         replicas_each: u16,
         options: &Options,
     ) -> Result<Self, Error> {
-        let (loopback, dir) = (Loopback::claim()?, scratch()?);
+        let mut ground = Ground::claim()?;
         let options = options.over(&[
             ("cluster-enabled", "yes".to_owned()),
             ("cluster-node-timeout", NODE_TIMEOUT_MS.to_string()),
@@ -66,11 +63,14 @@ impl ClusterServers {
         ]);
         let mut servers = Vec::new();
         for number in 0..primaries * (1 + replicas_each) {
-            let folder = dir.path().join(number.to_string());
-            let place = loopback.place(number);
-            servers.push(Server::start(flavor, Role::Data, place, folder, &options).await?);
+            let Place { address, public } = ground.place(number, &options);
+            let announced = options.over(&[
+                ("cluster-announce-port", public.port().to_string()),
+                ("cluster-announce-bus-port", bus_port(address).to_string()),
+            ]);
+            servers.push(ground.server(flavor, number, &announced).await?);
         }
-        let cluster = Self { servers, _dir: dir, _loopback: loopback };
+        let cluster = Self { servers, ground };
         cluster.form(usize::from(primaries), usize::from(replicas_each)).await?;
         cluster.wait_until_ok(START_MAX).await?;
         Ok(cluster)
@@ -79,7 +79,7 @@ impl ClusterServers {
     /// `redis+cluster://address:port,…`, with every server.
     #[must_use]
     pub fn url(&self) -> String {
-        let places: Vec<_> = self.servers.iter().map(|server| server.address().to_string()).collect();
+        let places: Vec<_> = self.servers.iter().map(|server| server.public().to_string()).collect();
         format!("redis+cluster://{}", places.join(","))
     }
 
@@ -157,7 +157,7 @@ impl ClusterServers {
     async fn in_order(&self) -> Result<(), String> {
         let running = self.running();
         let runs =
-            |member: &Member| running.iter().any(|server| server.address().to_string() == member.address);
+            |member: &Member| running.iter().any(|server| server.public().to_string() == member.address);
         let mut first: Option<Vec<Member>> = None;
         for server in &running {
             serves(server).await?;
@@ -190,8 +190,8 @@ impl ClusterServers {
         // Everybody meets everybody: hearing of each other by and by would take seconds.
         for (number, server) in self.servers.iter().enumerate() {
             for other in &self.servers[number + 1..] {
-                let (ip, port) = (other.address().ip().to_string(), other.address().port().to_string());
-                server.ask(&["CLUSTER", "MEET", &ip, &port]).await?;
+                let (ip, port) = (other.public().ip().to_string(), other.public().port().to_string());
+                server.ask(&["CLUSTER", "MEET", &ip, &port, &bus_port(other.address()).to_string()]).await?;
             }
         }
         for server in &self.servers {
@@ -239,6 +239,15 @@ impl Servers for ClusterServers {
     fn servers(&self) -> &[Server] {
         &self.servers
     }
+
+    fn proxies(&self) -> &[FaultProxy] {
+        &self.ground.proxies
+    }
+}
+
+/// Where a server that listens here listens for the others of its cluster.
+const fn bus_port(address: SocketAddr) -> u16 {
+    address.port() + 10_000
 }
 
 async fn view_of(server: &Server) -> Result<Vec<Member>, Error> {

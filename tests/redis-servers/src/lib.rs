@@ -8,11 +8,13 @@
 //! - [`FaultProxy`]: a network between a client and a server that delays, breaks or swallows.
 //!
 //! Each set of servers has a loopback address and a folder of its own, is ready when its start returns, and is
-//! gone when it is dropped, also by a panic. If the test's process is killed, the kernel kills the servers.
+//! gone when it is dropped, also by a panic. If the test's process ends without dropping it, because it was killed
+//! or kept it in a static, the kernel kills the servers, and the next one to start servers removes the folder.
 
 mod cluster;
 mod error;
 mod flavor;
+mod ground;
 mod launch;
 mod loopback;
 mod members;
@@ -21,6 +23,7 @@ mod options;
 mod patience;
 mod proxy;
 mod reply;
+mod scratch;
 mod sentinel;
 mod server;
 mod servers;

@@ -10,6 +10,9 @@ use crate::Error;
 /// the cluster bus, which listens 10,000 higher.
 const FIRST_PORT: u16 = 21_001;
 
+/// Where the first server's proxy listens: above the servers.
+const FIRST_PROXY_PORT: u16 = 21_101;
+
 /// Held for as long as the address is in use.
 const CLAIM_PORT: u16 = 21_000;
 
@@ -46,8 +49,13 @@ impl Loopback {
         }
     }
 
-    /// The place of the server with this number, from 0.
-    pub(crate) fn place(&self, number: u16) -> SocketAddr {
+    /// Where the server with this number listens, from 0.
+    pub(crate) fn server(&self, number: u16) -> SocketAddr {
         SocketAddr::from((self.address, FIRST_PORT + number))
+    }
+
+    /// Where the proxy in front of that server listens.
+    pub(crate) fn proxy(&self, number: u16) -> SocketAddr {
+        SocketAddr::from((self.address, FIRST_PROXY_PORT + number))
     }
 }

@@ -9,6 +9,7 @@
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Options {
+    pub(crate) proxied: bool,
     settings: Vec<(String, String)>,
 }
 
@@ -31,6 +32,15 @@ impl Options {
         self.set("min-replicas-to-write", &replicas.to_string())
     }
 
+    /// Puts a [`FaultProxy`](crate::FaultProxy) in front of each server, and makes the servers name the proxies'
+    /// addresses wherever they name their own: to sentinels, to replicas, in redirections. So clients reach a
+    /// server through its proxy only, and replicas their primary too; the cluster bus does not go through it.
+    #[must_use]
+    pub fn behind_proxies(mut self) -> Self {
+        self.proxied = true;
+        self
+    }
+
     /// Any line of the configuration file. The last value of a setting holds, also over a setting that every
     /// server of a test has.
     #[must_use]
@@ -48,6 +58,6 @@ impl Options {
     #[must_use]
     pub(crate) fn over(&self, defaults: &[(&str, String)]) -> Self {
         let defaults = defaults.iter().map(|(setting, value)| ((*setting).to_owned(), value.clone()));
-        Self { settings: defaults.chain(self.settings.iter().cloned()).collect() }
+        Self { settings: defaults.chain(self.settings.iter().cloned()).collect(), ..*self }
     }
 }

@@ -79,6 +79,8 @@ enum End {
 }
 
 /// A proxy in front of a server. It passes everything at first, and ends every connection when it is dropped.
+///
+/// It works as long as the runtime in which it was made.
 #[derive(Debug)]
 pub struct FaultProxy {
     address: SocketAddr,
@@ -93,7 +95,12 @@ impl FaultProxy {
     /// # Errors
     /// No port is free.
     pub async fn in_front_of(server: SocketAddr) -> Result<Self, Error> {
-        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(Error::io("opening a port"))?;
+        Self::listen(SocketAddr::from(([127, 0, 0, 1], 0)), server).await
+    }
+
+    /// A proxy that listens here.
+    pub(crate) async fn listen(on: SocketAddr, server: SocketAddr) -> Result<Self, Error> {
+        let listener = TcpListener::bind(on).await.map_err(Error::io("opening a port"))?;
         let address = listener.local_addr().map_err(Error::io("opening a port"))?;
         let modes = Arc::new(watch::Sender::new(Modes { to_server: Mode::Pass, to_client: Mode::Pass }));
         let (count, accepted) = watch::channel(0);

@@ -2,13 +2,9 @@
 
 use std::time::Duration;
 
-use tempfile::TempDir;
-
-use crate::loopback::Loopback;
+use crate::ground::Ground;
 use crate::patience::until;
-use crate::server::Role;
-use crate::single::scratch;
-use crate::{Error, Flavor, Life, Options, Server, Servers};
+use crate::{Error, FaultProxy, Flavor, Life, Options, Server, Servers};
 
 /// The name under which the sentinels know the primary.
 const NAME: &str = "wts";
@@ -23,11 +19,18 @@ const QUORUM: usize = 2;
 /// it; much longer than a busy machine keeps a healthy server waiting.
 const DOWN_AFTER_MS: u32 = 1_000;
 
-/// What a failed failover waits before the next, in ms.
-const FAILOVER_TIMEOUT_MS: u32 = 5_000;
+/// How often a sentinel asks servers for their role and their replicas, in ms. By default every 10 s, which
+/// would be most of the time that a test waits.
+const INFO_PERIOD_MS: u32 = 1_000;
 
-/// The longest all may take until they know each other: sentinels greet each other every 2 s and look for
-/// replicas every 10 s.
+/// How often sentinels greet each other, in ms. By default every 2 s; four times that, a primary that comes back
+/// may go on as one before they make it a replica.
+const GREETING_PERIOD_MS: u32 = 500;
+
+/// The longest a step of a failover may take, in ms; the next failover waits twice as long.
+const FAILOVER_TIMEOUT_MS: u32 = 3_000;
+
+/// The longest all may take until they know each other: usually two seconds.
 const START_MAX: Duration = Duration::from_secs(60);
 
 /// The longest a failover may take that is asked for.
@@ -41,8 +44,7 @@ pub struct Sentinel {
     // Dropped in this order: nobody replaces a primary that is only dropped, and files go last.
     sentinels: Vec<Server>,
     servers: Vec<Server>,
-    _dir: TempDir,
-    _loopback: Loopback,
+    ground: Ground,
 }
 
 impl Sentinel {
@@ -51,16 +53,15 @@ impl Sentinel {
     /// # Errors
     /// A program is missing, or does not start.
     pub async fn start(flavor: Flavor, options: &Options) -> Result<Self, Error> {
-        let (loopback, dir) = (Loopback::claim()?, scratch()?);
-        let primary = loopback.place(0);
+        let mut ground = Ground::claim()?;
+        let primary = ground.place(0, options).public;
+        let follow = options.over(&[("replicaof", format!("{} {}", primary.ip(), primary.port()))]);
         let mut servers = Vec::new();
         for number in 0..SERVERS {
-            let follows = ("replicaof", format!("{} {}", primary.ip(), primary.port()));
-            let own = if number == 0 { options.clone() } else { options.over(&[follows]) };
-            let folder = dir.path().join(number.to_string());
-            servers.push(Server::start(flavor, Role::Data, loopback.place(number), folder, &own).await?);
+            let own = if number == 0 { options } else { &follow };
+            servers.push(ground.server(flavor, number, own).await?);
         }
-        let mut set = Self { sentinels: Vec::new(), servers, _dir: dir, _loopback: loopback };
+        let mut set = Self { sentinels: Vec::new(), servers, ground };
         // A sentinel that comes before the replicas sees them only when it looks again.
         until("replicas that follow", START_MAX, async || set.followed(&set.servers[0]).await).await?;
 
@@ -69,15 +70,18 @@ impl Sentinel {
             .set("sentinel down-after-milliseconds", &format!("{NAME} {DOWN_AFTER_MS}"))
             .set("sentinel failover-timeout", &format!("{NAME} {FAILOVER_TIMEOUT_MS}"));
         for number in SERVERS..SERVERS + SENTINELS {
-            let folder = set._dir.path().join(number.to_string());
-            let place = set._loopback.place(number);
-            set.sentinels.push(Server::start(flavor, Role::Sentinel, place, folder, &watch).await?);
+            let sentinel = set.ground.sentinel(flavor, number, &watch).await?;
+            for (period, ms) in [("INFO-PERIOD", INFO_PERIOD_MS), ("PUBLISH-PERIOD", GREETING_PERIOD_MS)] {
+                sentinel.ask(&["SENTINEL", "DEBUG", period, &ms.to_string()]).await?;
+            }
+            set.sentinels.push(sentinel);
         }
         set.wait_until_ok(START_MAX).await?;
         Ok(set)
     }
 
-    /// The sentinels, to be asked and to meet faults.
+    /// The sentinels, to be asked and to meet faults. One that is started again greets and asks as seldom as by
+    /// default.
     #[must_use]
     pub fn sentinels(&self) -> &[Server] {
         &self.sentinels
@@ -185,6 +189,10 @@ impl Sentinel {
 impl Servers for Sentinel {
     fn servers(&self) -> &[Server] {
         &self.servers
+    }
+
+    fn proxies(&self) -> &[FaultProxy] {
+        &self.ground.proxies
     }
 }
 

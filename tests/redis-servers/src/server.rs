@@ -37,6 +37,15 @@ pub enum Life {
     Dead,
 }
 
+/// Where a server is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    /// Where others find it.
+    pub(crate) public: SocketAddr,
+}
+
 /// A server on one address and one directory, through all its processes.
 ///
 /// Dropping it ends the process.
@@ -44,7 +53,7 @@ pub enum Life {
 pub struct Server {
     program: PathBuf,
     role: Role,
-    address: SocketAddr,
+    place: Place,
     dir: PathBuf,
     process: Mutex<Process>,
 }
@@ -60,24 +69,30 @@ impl Server {
     pub(crate) async fn start(
         flavor: Flavor,
         role: Role,
-        address: SocketAddr,
+        place: Place,
         dir: PathBuf,
         options: &Options,
     ) -> Result<Self, Error> {
         let program = flavor.binary()?;
         fs::create_dir_all(&dir).map_err(Error::io(format!("making {}", dir.display())))?;
-        let configuration = configuration(role, address, &dir) + &options.lines();
+        let configuration = configuration(role, place, &dir) + &options.lines();
         fs::write(dir.join(CONFIGURATION), configuration).map_err(Error::io("writing a configuration"))?;
         let process = Mutex::new(Process { child: None, stopped: false });
-        let server = Self { program, role, address, dir, process };
+        let server = Self { program, role, place, dir, process };
         server.spawn().await?;
         Ok(server)
     }
 
-    /// Where it listens.
+    /// Where it listens. What is asked here goes past a proxy.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
-        self.address
+        self.place.address
+    }
+
+    /// Where clients and other servers find it: at its proxy, if it has one.
+    #[must_use]
+    pub const fn public(&self) -> SocketAddr {
+        self.place.public
     }
 
     /// The folder of its files and its log.
@@ -123,7 +138,7 @@ impl Server {
     /// [`Error::Io`] if there is no answer.
     pub async fn try_ask<W: AsRef<[u8]>>(&self, command: &[W]) -> Result<Reply, Error> {
         let what = || format!("asking {self}");
-        reply::ask(self.address, command).await.map_err(|error| Error::io(what())(error))
+        reply::ask(self.address(), command).await.map_err(|error| Error::io(what())(error))
     }
 
     /// Ends its process by SIGKILL; without a process, nothing happens.
@@ -232,7 +247,7 @@ impl std::fmt::Display for Server {
             Role::Data => "server",
             Role::Sentinel => "sentinel",
         };
-        write!(f, "the {role} at {}", self.address)
+        write!(f, "the {role} at {}", self.address())
     }
 }
 
@@ -254,8 +269,8 @@ const CONFIGURATION: &str = "server.conf";
 const LOG: &str = "server.log";
 
 /// What every server of a test has.
-fn configuration(role: Role, address: SocketAddr, dir: &Path) -> String {
-    let (ip, port) = (address.ip(), address.port());
+fn configuration(role: Role, place: Place, dir: &Path) -> String {
+    let (ip, port, public) = (place.address.ip(), place.address.port(), place.public.port());
     let dir = dir.display();
     // With the same source address as it listens on, others see it under the address that it has.
     let mut lines = format!(
@@ -265,6 +280,7 @@ fn configuration(role: Role, address: SocketAddr, dir: &Path) -> String {
         // A replica's first copy waits for nobody else, and a primary looks for lost ones every second.
         lines += "save \"\"\nmaxmemory-policy noeviction\nrepl-diskless-sync-delay 0\n\
                   repl-ping-replica-period 1\n";
+        lines += &format!("replica-announce-ip {ip}\nreplica-announce-port {public}\n");
     }
     lines
 }

@@ -2,21 +2,25 @@
 
 use std::future::Future;
 
-use crate::{Error, Life, Server};
+use crate::{Error, FaultProxy, Life, Server};
 
 /// A set of servers that hold data.
 pub trait Servers: Sync {
     /// All of them, also those that are stopped or dead. Sentinels hold no data.
     fn servers(&self) -> &[Server];
 
+    /// The proxies in front of them, in the same order; none without
+    /// [`Options::behind_proxies`](crate::Options::behind_proxies).
+    fn proxies(&self) -> &[FaultProxy];
+
     /// Those whose process runs.
     fn running(&self) -> Vec<&Server> {
         self.servers().iter().filter(|server| server.life() == Life::Running).collect()
     }
 
-    /// The server that listens here.
+    /// The server that others find here.
     fn server_at(&self, address: &str) -> Option<&Server> {
-        self.servers().iter().find(|server| server.address().to_string() == address)
+        self.servers().iter().find(|server| server.public().to_string() == address)
     }
 
     /// Makes every running server forget every script.

@@ -1,10 +1,7 @@
 //! One server on its own.
 
-use tempfile::TempDir;
-
-use crate::loopback::Loopback;
-use crate::server::Role;
-use crate::{Error, Flavor, Options, Server, Servers};
+use crate::ground::Ground;
+use crate::{Error, FaultProxy, Flavor, Options, Server, Servers};
 
 /// One server, without replicas.
 ///
@@ -13,8 +10,7 @@ use crate::{Error, Flavor, Options, Server, Servers};
 pub struct Single {
     // Dropped in this order: the process ends before its files go.
     server: Server,
-    _dir: TempDir,
-    _loopback: Loopback,
+    ground: Ground,
 }
 
 impl Single {
@@ -23,10 +19,8 @@ impl Single {
     /// # Errors
     /// The program is missing, or it does not start.
     pub async fn start(flavor: Flavor, options: &Options) -> Result<Self, Error> {
-        let (loopback, dir) = (Loopback::claim()?, scratch()?);
-        let place = loopback.place(0);
-        let server = Server::start(flavor, Role::Data, place, dir.path().join("0"), options).await?;
-        Ok(Self { server, _dir: dir, _loopback: loopback })
+        let mut ground = Ground::claim()?;
+        Ok(Self { server: ground.server(flavor, 0, options).await?, ground })
     }
 
     /// The server, to be asked and to meet faults.
@@ -38,7 +32,7 @@ impl Single {
     /// `redis://address:port`
     #[must_use]
     pub fn url(&self) -> String {
-        format!("redis://{}", self.server.address())
+        format!("redis://{}", self.server.public())
     }
 }
 
@@ -46,9 +40,8 @@ impl Servers for Single {
     fn servers(&self) -> &[Server] {
         std::slice::from_ref(&self.server)
     }
-}
 
-/// A folder for the files of one set of servers.
-pub(crate) fn scratch() -> Result<TempDir, Error> {
-    tempfile::Builder::new().prefix("redis-servers-").tempdir().map_err(Error::io("making a scratch folder"))
+    fn proxies(&self) -> &[FaultProxy] {
+        &self.ground.proxies
+    }
 }

@@ -8,63 +8,69 @@ use redis_servers::{ClusterServers, Flavor, Options, Servers as _, Takeover};
 const REPLACED_MAX: Duration = Duration::from_secs(30);
 
 async fn slot_of(cluster: &ClusterServers, key: &str) -> u16 {
-    let slot = cluster.servers()[0].ask(&["CLUSTER", "KEYSLOT", key]).await.expect("an answer");
-    slot.number().and_then(|slot| slot.try_into().ok()).expect("the number of a slot")
+    let slot = cluster.servers()[0].ask(&["CLUSTER", "KEYSLOT", key]).await.unwrap();
+    slot.number().unwrap().try_into().unwrap()
 }
 
 #[tokio::test]
 async fn a_cluster_of_either_flavor_replaces_a_killed_primary() {
-    for flavor in Flavor::ALL {
-        let cluster = ClusterServers::start(flavor, 3, 1, &Options::new()).await.unwrap();
-        assert_eq!(cluster.primaries().await.unwrap().len(), 3);
-        let slot = slot_of(&cluster, "key").await;
-        let old = cluster.primary_of(slot).await.unwrap();
-        old.ask(&["SET", "key", "1"]).await.unwrap();
-        let replica = cluster.replicas_of(slot).await.unwrap()[0];
-        replica.wait_for(&["DBSIZE"], REPLACED_MAX, |reply| reply.number() == Some(1)).await.unwrap();
-        old.kill();
-        let new = cluster.replaced(slot, old, REPLACED_MAX).await.unwrap();
-        assert_eq!(new.address(), replica.address());
-        assert_eq!(new.ask(&["GET", "key"]).await.unwrap().text(), "1");
-        old.restart().await.unwrap();
-        cluster.wait_until_ok(REPLACED_MAX).await.unwrap();
-    }
+    tokio::join!(replace_a_killed_primary(Flavor::Redis), replace_a_killed_primary(Flavor::Valkey));
+}
+
+async fn replace_a_killed_primary(flavor: Flavor) {
+    let cluster = ClusterServers::start(flavor, 3, 1, &Options::new()).await.unwrap();
+    assert_eq!(cluster.primaries().await.unwrap().len(), 3);
+    let slot = slot_of(&cluster, "key").await;
+    let old = cluster.primary_of(slot).await.unwrap();
+    old.ask(&["SET", "key", "1"]).await.unwrap();
+    let replica = cluster.replicas_of(slot).await.unwrap()[0];
+    replica.wait_for(&["DBSIZE"], REPLACED_MAX, |reply| reply.number() == Some(1)).await.unwrap();
+    old.kill();
+    let new = cluster.replaced(slot, old, REPLACED_MAX).await.unwrap();
+    assert_eq!(new.address(), replica.address());
+    assert_eq!(new.ask(&["GET", "key"]).await.unwrap().text(), "1");
+    old.restart().await.unwrap();
+    cluster.wait_until_ok(REPLACED_MAX).await.unwrap();
 }
 
 #[tokio::test]
 async fn three_primaries_with_two_replicas_each_hand_over_in_every_way() {
-    for flavor in Flavor::ALL {
-        let cluster = ClusterServers::start(flavor, 3, 2, &Options::new()).await.unwrap();
-        for takeover in [Takeover::Agreed, Takeover::Forced, Takeover::Seized] {
-            let old = cluster.primary_of(0).await.unwrap();
-            assert_eq!(cluster.replicas_of(0).await.unwrap().len(), 2);
-            let new = cluster.failover(0, takeover).await.unwrap();
-            assert_ne!(old.address(), new.address());
-            cluster.wait_until_ok(REPLACED_MAX).await.unwrap();
-        }
+    tokio::join!(hand_over_in_every_way(Flavor::Redis), hand_over_in_every_way(Flavor::Valkey));
+}
+
+async fn hand_over_in_every_way(flavor: Flavor) {
+    let cluster = ClusterServers::start(flavor, 3, 2, &Options::new()).await.unwrap();
+    for takeover in [Takeover::Agreed, Takeover::Forced, Takeover::Seized] {
+        let old = cluster.primary_of(0).await.unwrap();
+        assert_eq!(cluster.replicas_of(0).await.unwrap().len(), 2);
+        let new = cluster.failover(0, takeover).await.unwrap();
+        assert_ne!(old.address(), new.address());
+        cluster.wait_until_ok(REPLACED_MAX).await.unwrap();
     }
 }
 
 #[tokio::test]
 async fn a_slot_moves_with_all_its_keys_there_and_back() {
-    for flavor in Flavor::ALL {
-        let cluster = ClusterServers::start(flavor, 2, 0, &Options::new()).await.unwrap();
-        let slot = slot_of(&cluster, "{s}").await;
-        let owner = cluster.primary_of(slot).await.unwrap();
-        let other = cluster.primaries().await.unwrap();
-        let other = other.into_iter().find(|primary| primary.address() != owner.address()).unwrap();
-        for number in 0..25 {
-            owner.ask(&["SET", &format!("{{s}}:{number}"), "1"]).await.unwrap();
-        }
-        owner.ask(&[b"SET".as_slice(), b"{s}:\xff", b"1"]).await.unwrap();
-        for (to, from) in [(other, owner), (owner, other)] {
-            cluster.migrate_slot(slot, to).await.unwrap();
-            assert_eq!(cluster.primary_of(slot).await.unwrap().address(), to.address());
-            assert_eq!(to.ask(&["DBSIZE"]).await.unwrap().number(), Some(26));
-            assert_eq!(from.ask(&["DBSIZE"]).await.unwrap().number(), Some(0));
-        }
-        cluster.wait_until_ok(REPLACED_MAX).await.unwrap();
+    tokio::join!(move_a_slot(Flavor::Redis), move_a_slot(Flavor::Valkey));
+}
+
+async fn move_a_slot(flavor: Flavor) {
+    let cluster = ClusterServers::start(flavor, 2, 0, &Options::new()).await.unwrap();
+    let slot = slot_of(&cluster, "{s}").await;
+    let owner = cluster.primary_of(slot).await.unwrap();
+    let other = cluster.primaries().await.unwrap();
+    let other = other.into_iter().find(|primary| primary.address() != owner.address()).unwrap();
+    for number in 0..25 {
+        owner.ask(&["SET", &format!("{{s}}:{number}"), "1"]).await.unwrap();
     }
+    owner.ask(&[b"SET".as_slice(), b"{s}:\xff", b"1"]).await.unwrap();
+    for (to, from) in [(other, owner), (owner, other)] {
+        cluster.migrate_slot(slot, to).await.unwrap();
+        assert_eq!(cluster.primary_of(slot).await.unwrap().address(), to.address());
+        assert_eq!(to.ask(&["DBSIZE"]).await.unwrap().number(), Some(26));
+        assert_eq!(from.ask(&["DBSIZE"]).await.unwrap().number(), Some(0));
+    }
+    cluster.wait_until_ok(REPLACED_MAX).await.unwrap();
 }
 
 #[tokio::test]

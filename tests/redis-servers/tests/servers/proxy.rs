@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use redis_servers::{Direction, FaultProxy, Flavor, Mode, Options, Single};
+use redis_servers::{
+    ClusterServers, Direction, FaultProxy, Flavor, Mode, Options, Reply, Sentinel, Servers as _, Single,
+};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -100,4 +102,33 @@ async fn the_proxy_outlives_its_server() {
     assert!(!matches!(timeout(PATIENCE, connection.read(&mut [0])).await.expect("an end"), Ok(1)));
     single.server().restart().await.unwrap();
     connected(&proxy).await;
+}
+
+#[tokio::test]
+async fn servers_behind_proxies_name_their_proxies_to_everybody() {
+    let options = Options::new().behind_proxies();
+    let single = Single::start(Flavor::Redis, &options).await.unwrap();
+    assert_eq!(single.url(), format!("redis://{}", single.proxies()[0].address()));
+
+    for flavor in Flavor::ALL {
+        let cluster = ClusterServers::start(flavor, 3, 0, &options).await.unwrap();
+        let [first, second, _] = cluster.servers() else { panic!("three servers") };
+        let refusal = second.try_ask(&["GET", "{06S}"]).await.unwrap();
+        assert_eq!(refusal, Reply::Error(format!("MOVED 0 {}", first.public())));
+        assert_eq!(first.public(), cluster.proxies()[0].address());
+    }
+}
+
+#[tokio::test]
+async fn a_primary_that_the_network_lost_is_replaced_while_it_lives() {
+    let set = Sentinel::start(Flavor::Redis, &Options::new().behind_proxies()).await.unwrap();
+    let old = set.primary().await.unwrap();
+    assert_eq!(old.public(), set.proxies()[0].address());
+    set.proxies()[0].set(Mode::BlackHole);
+    let new = set.replaced(old, PATIENCE).await.unwrap();
+    for server in [old, new] {
+        assert_eq!(server.ask(&["INFO", "replication"]).await.unwrap().field("role"), "master");
+    }
+    set.proxies()[0].set(Mode::Pass);
+    set.wait_until_ok(PATIENCE).await.unwrap();
 }
