@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 
 use crate::call::{Call, Manner};
 use crate::fault::Fault;
-use crate::line::{Dialer, Line};
+use crate::line::{Dialer, Generation, Line};
 use crate::location::Address;
 
 /// How long replicas may take, ms. With a healthy network it is less than one; a caller must hear of a
@@ -26,6 +26,9 @@ const BATCH_MAX: usize = 256;
 
 /// Calls that wait for their batch at most; whoever comes then waits for a place.
 const QUEUE_MAX: usize = 1_024;
+
+/// Hints that wait for replicas at most: of more, watchers learn by the checks of versions.
+const OWED_MAX: usize = 4_096;
 
 struct Item {
     call: Arc<Call>,
@@ -73,11 +76,14 @@ impl Drop for Batches {
 
 async fn work(line: Line, mut waiting: mpsc::Receiver<Item>, terms: Terms, teller: Arc<Line>) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
+    let mut owed = Owed::default();
     while waiting.recv_many(&mut batch, BATCH_MAX).await > 0 {
         // Whoever has given up meanwhile is not served.
         batch.retain(|item| !item.answer.is_closed());
-        let told = send(&line, &terms, &mut batch).await;
-        if !told.is_empty() {
+        if batch.is_empty() {
+            continue;
+        }
+        if let Some(told) = send(&line, &terms, &mut batch, &mut owed).await {
             // Nobody waits for it: a hint that is lost is made up for by the checks of versions.
             let teller = Arc::clone(&teller);
             tokio::spawn(async move {
@@ -87,42 +93,59 @@ async fn work(line: Line, mut waiting: mpsc::Receiver<Item>, terms: Terms, telle
     }
 }
 
-/// Sends a batch, answers it, and returns what is to be told.
-async fn send(line: &Line, terms: &Terms, batch: &mut Vec<Item>) -> redis::Pipeline {
-    let mut told = redis::Pipeline::new();
-    if batch.is_empty() {
-        return told;
+/// What is to be told once enough replicas have it. A WAIT covers all earlier writes of its connection, so
+/// what one batch owes can go out with the next.
+#[derive(Default)]
+struct Owed {
+    commands: redis::Pipeline,
+    /// The connection that it was written on.
+    generation: Generation,
+}
+
+impl Owed {
+    /// Forgets what was written on another connection: nothing says that it is still there.
+    fn continue_on(&mut self, generation: Generation) {
+        if self.generation != generation || self.commands.len() >= OWED_MAX {
+            self.commands.clear();
+        }
+        self.generation = generation;
     }
+}
+
+/// Sends a batch and answers it. Returns what is to be told now.
+async fn send(line: &Line, terms: &Terms, batch: &mut Vec<Item>, owed: &mut Owed) -> Option<redis::Pipeline> {
     let mut commands = redis::Pipeline::new();
     let before: Vec<usize> = batch.iter().map(|item| item.call.add_to(&mut commands, item.manner)).collect();
     commands.cmd("WAIT").arg(terms.replicas.get()).arg(WAIT_MS);
-    match line.send_all(&commands).await {
-        Err(fault) => batch.drain(..).for_each(|item| drop(item.answer.send(Err(fault.clone())))),
-        Ok(mut answers) => {
-            let replicated = match answers.pop() {
-                Some(Value::Int(count)) => count >= i64::from(terms.replicas.get()),
-                _ => false,
-            };
-            let mut answers = answers.into_iter();
-            for (item, before) in batch.drain(..).zip(before) {
-                let answer = match answers.nth(before) {
-                    // Says nothing of what is stored.
-                    Some(Value::ServerError(error)) => Err(Fault::of_server_error(&error)),
-                    Some(answer) if replicated => {
-                        if let Some((channel, message)) = to_tell(&item.call, &answer) {
-                            told.cmd(terms.publish).arg(channel).arg(message);
-                        }
-                        Ok(answer)
-                    }
-                    Some(_) => Err(Fault::NotReplicated),
-                    None => Err(Fault::Lost),
-                };
-                // Whoever asked may be gone.
-                let _ = item.answer.send(answer);
-            }
+    let (mut answers, generation) = match line.send_all(&commands).await {
+        Ok(answers) => answers,
+        Err(fault) => {
+            // Whoever asked may be gone.
+            batch.drain(..).for_each(|item| drop(item.answer.send(Err(fault.clone()))));
+            return None;
         }
+    };
+    owed.continue_on(generation);
+    let replicated = match answers.pop() {
+        Some(Value::Int(count)) => count >= i64::from(terms.replicas.get()),
+        _ => false,
+    };
+    let mut answers = answers.into_iter();
+    for (item, before) in batch.drain(..).zip(before) {
+        let answer = match answers.nth(before) {
+            // Says nothing of what is stored.
+            Some(Value::ServerError(error)) => Err(Fault::of_server_error(&error)),
+            Some(answer) => {
+                if let Some((channel, message)) = to_tell(&item.call, &answer) {
+                    owed.commands.cmd(terms.publish).arg(channel).arg(message);
+                }
+                if replicated { Ok(answer) } else { Err(Fault::NotReplicated) }
+            }
+            None => Err(Fault::Lost),
+        };
+        let _ = item.answer.send(answer);
     }
-    told
+    (replicated && !owed.commands.is_empty()).then(|| std::mem::take(&mut owed.commands))
 }
 
 /// What an answer leaves to be told, and where.

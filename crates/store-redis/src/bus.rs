@@ -104,11 +104,24 @@ struct Session {
 /// Why a session is over.
 struct Over;
 
+/// While it exists, what was subscribed to in its epoch may count as heard.
+struct Hearing {
+    hub: Arc<Hub>,
+    epoch: Epoch,
+}
+
+impl Drop for Hearing {
+    fn drop(&mut self) {
+        self.hub.lost(self.epoch);
+    }
+}
+
 impl Listener {
     async fn run(mut self) {
         let mut pause_ms = 0;
         loop {
             let epoch = Epoch(NEXT_EPOCH.fetch_add(1, Ordering::Relaxed));
+            let hearing = Hearing { hub: Arc::clone(&self.network.hub), epoch };
             let (lost, replan) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
             let push = self.push(epoch, &lost, &replan);
             match self.network.dialer.dial(&self.address, Some(push)).await {
@@ -123,7 +136,7 @@ impl Listener {
                     tracing::debug!(server = %self.address, kind = %error.category(), "cannot connect");
                 }
             }
-            self.network.hub.lost(epoch);
+            drop(hearing);
             pause_ms = longer(pause_ms);
             tokio::time::sleep(jittered(pause_ms)).await;
         }

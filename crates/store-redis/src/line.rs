@@ -26,8 +26,9 @@ const CONNECT_MS: u64 = 1_000;
 /// Pause between two pings, ms.
 const PING_MS: u64 = 500;
 
-/// How long a ping may take, ms.
+/// How long a ping may take, ms; and how long after something went wrong.
 const PONG_MS: u64 = 1_000;
+const PONG_DOUBTED_MS: u64 = 250;
 
 /// How long a call waits for a connection that has just been lost, ms: making one on a healthy network
 /// takes less.
@@ -112,16 +113,30 @@ pub(crate) fn longer(pause_ms: u64) -> u64 {
     (pause_ms * 2).clamp(PAUSE_FIRST_MS, PAUSE_MAX_MS)
 }
 
+/// Counts the connections that a line has had.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Generation(u64);
+
 /// What calls see of a line.
 #[derive(Clone)]
 struct State {
     connection: Option<MultiplexedConnection>,
+    generation: Generation,
     since: Instant,
+}
+
+impl State {
+    /// There is no connection any more.
+    fn lose(&mut self) {
+        if self.connection.take().is_some() {
+            self.since = Instant::now();
+        }
+    }
 }
 
 /// A supervised connection. Dropping it ends it.
 pub(crate) struct Line {
-    state: watch::Receiver<State>,
+    state: Arc<watch::Sender<State>>,
     suspect: Arc<Notify>,
     supervisor: AbortHandle,
 }
@@ -130,47 +145,60 @@ impl Line {
     /// Begins to connect.
     pub(crate) fn start(dialer: Dialer, address: Address) -> Self {
         let suspect = Arc::new(Notify::new());
-        let (sender, state) = watch::channel(State { connection: None, since: Instant::now() });
-        let supervision = supervise(dialer, address, sender, Arc::clone(&suspect));
+        let none = State { connection: None, generation: Generation(0), since: Instant::now() };
+        let state = Arc::new(watch::Sender::new(none));
+        let supervision = supervise(dialer, address, Arc::clone(&state), Arc::clone(&suspect));
         let supervisor = tokio::spawn(supervision).abort_handle();
         Self { state, suspect, supervisor }
     }
 
     /// Sends a command and waits for its answer.
     pub(crate) async fn send(&self, command: &redis::Cmd) -> Result<Value, Fault> {
-        let mut connection = self.connection().await?;
+        let (mut connection, generation) = self.connection().await?;
         let answer = connection.send_packed_command(command).await;
-        match answer.map_err(|error| self.doubt(&error))? {
+        match answer.map_err(|error| self.doubt(generation, &error))? {
             Value::ServerError(error) => Err(Fault::of_server_error(&error)),
             value => Ok(value),
         }
     }
 
     /// Sends commands together and waits for all answers. An answer may be an error of the server.
-    pub(crate) async fn send_all(&self, commands: &redis::Pipeline) -> Result<Vec<Value>, Fault> {
-        let mut connection = self.connection().await?;
+    pub(crate) async fn send_all(
+        &self,
+        commands: &redis::Pipeline,
+    ) -> Result<(Vec<Value>, Generation), Fault> {
+        let (mut connection, generation) = self.connection().await?;
         let count = commands.len();
         let answers = connection.send_packed_commands(commands, 0, count).await;
-        let answers = answers.map_err(|error| self.doubt(&error))?;
-        if answers.len() == count { Ok(answers) } else { Err(Fault::Lost) }
+        let answers = answers.map_err(|error| self.doubt(generation, &error))?;
+        if answers.len() == count { Ok((answers, generation)) } else { Err(Fault::Lost) }
     }
 
     /// The connection, or the one that follows it soon.
-    async fn connection(&self) -> Result<MultiplexedConnection, Fault> {
-        let mut state = self.state.clone();
-        let State { connection, since } = state.borrow_and_update().clone();
+    async fn connection(&self) -> Result<(MultiplexedConnection, Generation), Fault> {
+        let mut state = self.state.subscribe();
+        let State { connection, generation, since } = state.borrow_and_update().clone();
         if let Some(connection) = connection {
-            return Ok(connection);
+            return Ok((connection, generation));
         }
         let until = since + Duration::from_millis(PATIENCE_MS);
         let soon = tokio::time::timeout_at(until, state.wait_for(|state| state.connection.is_some()));
         let state = soon.await.map_err(|_| Fault::Down)?.map_err(|_| Fault::Down)?;
-        state.connection.clone().ok_or(Fault::Down)
+        state.connection.clone().map(|connection| (connection, state.generation)).ok_or(Fault::Down)
     }
 
-    /// Has the connection looked at: something went wrong with it.
-    fn doubt(&self, error: &redis::RedisError) -> Fault {
+    /// Something went wrong with a connection: one that broke is used no more, and another is looked at.
+    fn doubt(&self, generation: Generation, error: &redis::RedisError) -> Fault {
         let fault = Fault::of_error(error);
+        if fault == Fault::Lost {
+            self.state.send_if_modified(|state| {
+                let current = state.generation == generation && state.connection.is_some();
+                if current {
+                    state.lose();
+                }
+                current
+            });
+        }
         if fault.may_be_done() {
             self.suspect.notify_one();
         }
@@ -185,16 +213,17 @@ impl Drop for Line {
 }
 
 /// Connects, pings, and connects again, for ever.
-async fn supervise(dialer: Dialer, address: Address, state: watch::Sender<State>, suspect: Arc<Notify>) {
+async fn supervise(dialer: Dialer, address: Address, state: Arc<watch::Sender<State>>, suspect: Arc<Notify>) {
     let mut pause_ms = 0;
-    loop {
+    for generation in 1.. {
         match dialer.dial(&address, None).await {
             Ok(connection) => {
                 pause_ms = PAUSE_FIRST_MS;
-                let up = State { connection: Some(connection.clone()), since: Instant::now() };
-                state.send_replace(up);
+                let generation = Generation(generation);
+                let up = Some(connection.clone());
+                state.send_replace(State { connection: up, generation, since: Instant::now() });
                 hold(connection, &suspect).await;
-                state.send_replace(State { connection: None, since: Instant::now() });
+                state.send_modify(State::lose);
                 tracing::warn!(server = %address, "a connection was lost");
             }
             Err(error) => {
@@ -209,10 +238,11 @@ async fn supervise(dialer: Dialer, address: Address, state: watch::Sender<State>
 /// Returns once a connection is no good any more.
 async fn hold(mut connection: MultiplexedConnection, suspect: &Notify) {
     loop {
-        let _ = tokio::time::timeout(Duration::from_millis(PING_MS), suspect.notified()).await;
+        let doubted = tokio::time::timeout(Duration::from_millis(PING_MS), suspect.notified()).await;
+        let pong_ms = if doubted.is_ok() { PONG_DOUBTED_MS } else { PONG_MS };
         let ping = redis::cmd("PING");
         let ping = connection.send_packed_command(&ping);
-        match tokio::time::timeout(Duration::from_millis(PONG_MS), ping).await {
+        match tokio::time::timeout(Duration::from_millis(pong_ms), ping).await {
             Ok(Ok(_)) => {}
             Ok(Err(_)) | Err(_) => return,
         }

@@ -83,7 +83,10 @@ impl RedisStore {
         let id = next.head.id;
         let now = self.note_time(self.shard(id), reply)?;
         match reply.status()? {
-            Status::NotFound => Err(StoreError::NotFound),
+            Status::NotFound => {
+                self.recent.forget(id);
+                Err(StoreError::NotFound)
+            }
             Status::Restamp => Ok(CommitOutcome::Restamp(now)),
             Status::TooLate => Ok(CommitOutcome::TooLate(now)),
             Status::Committed => {

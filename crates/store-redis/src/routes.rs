@@ -5,8 +5,8 @@
 
 use std::num::NonZeroU8;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
+use rand::RngExt as _;
 use redis::Value;
 use tokio::sync::{Notify, watch};
 
@@ -172,7 +172,7 @@ impl Routes {
             if let Err(fault) = self.look().await {
                 tracing::warn!(?fault, "cannot find out who has which slot");
             }
-            tokio::time::sleep(Duration::from_millis(LOOK_MIN_MS)).await;
+            tokio::time::sleep(jittered(LOOK_MIN_MS)).await;
         }
     }
 
@@ -190,10 +190,10 @@ impl Routes {
     async fn ask_sentinels(&self, service: &str) -> Result<Address, Fault> {
         let dialer = Dialer::for_sentinels(&self.location);
         let mut fault = Fault::Down;
-        for sentinel in &self.location.addresses {
+        for sentinel in from_anywhere(self.location.addresses.clone()) {
             let mut command = redis::cmd("SENTINEL");
             command.arg("GET-MASTER-ADDR-BY-NAME").arg(service);
-            match ask(&dialer, sentinel, &command).await {
+            match ask(&dialer, &sentinel, &command).await {
                 Ok(answer) => match read_address(&answer) {
                     Some(address) => return Ok(address),
                     None => fault = Fault::NotNow("a sentinel knows no such service".to_owned()),
@@ -206,14 +206,17 @@ impl Routes {
 
     async fn ask_nodes(&self) -> Result<Table, Fault> {
         let mut known = self.addresses();
-        known.extend(self.location.addresses.iter().cloned());
-        known.dedup();
+        for address in &self.location.addresses {
+            if !known.contains(address) {
+                known.push(address.clone());
+            }
+        }
         let mut fault = Fault::Down;
-        for node in known.iter().take(ASKED_MAX) {
+        for node in from_anywhere(known).into_iter().take(ASKED_MAX) {
             let mut command = redis::cmd("CLUSTER");
             command.arg("SLOTS");
-            match ask(&self.dialer, node, &command).await {
-                Ok(answer) => match read_slots(&answer, node) {
+            match ask(&self.dialer, &node, &command).await {
+                Ok(answer) => match read_slots(&answer, &node) {
                     Some(table) => return Ok(table),
                     None => fault = Fault::NotNow("a node knows no slots".to_owned()),
                 },
@@ -264,6 +267,15 @@ pub(crate) async fn ask(dialer: &Dialer, address: &Address, command: &redis::Cmd
         Ok(answer) => Ok(answer),
         Err(error) => Err(Fault::of_error(&error)),
     }
+}
+
+/// Addresses in their order, but beginning anywhere: a dead one must not be in everybody's way.
+fn from_anywhere(mut addresses: Vec<Address>) -> Vec<Address> {
+    let count = addresses.len();
+    if count > 1 {
+        addresses.rotate_left(rand::rng().random_range(0..count));
+    }
+    addresses
 }
 
 fn text(value: &Value) -> Option<String> {

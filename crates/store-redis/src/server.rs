@@ -38,7 +38,7 @@ impl Server {
         }
         let mut commands = redis::Pipeline::new();
         call.add_to(&mut commands, manner);
-        match self.line.send_all(&commands).await?.pop() {
+        match self.line.send_all(&commands).await?.0.pop() {
             Some(Value::ServerError(error)) => Err(Fault::of_server_error(&error)),
             Some(answer) => Ok(answer),
             None => Err(Fault::Lost),

@@ -1,4 +1,12 @@
-//! The store on real servers.
+//! The store on real servers, and what it does when they fail.
 
 mod conformance;
+mod damage;
+mod durable;
+mod failover;
+mod game;
+mod hints;
+mod open;
 mod place;
+mod scripts;
+mod stall;

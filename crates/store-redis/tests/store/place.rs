@@ -1,17 +1,21 @@
 //! Where the stores of these tests are, and their clock and keys.
 
+use std::num::NonZeroU8;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use redis_servers::{Flavor, Options as ServerOptions, Single};
+use redis_servers::{ClusterServers, Flavor, Options as ServerOptions, Sentinel, Single};
 use sealing::BoxKey;
 use store::codec::Keyring;
 use store::{Clock, ScriptedClock};
-use store_redis::{Location, Options, RedisStore};
+use store_redis::{Durability, Location, Options, RedisStore};
 use tokio::sync::OnceCell;
 
 /// A moment in 2026, ms since the Unix epoch.
 const START_MS: u64 = 1_800_000_000_000;
+
+/// Waits for one replica.
+pub(crate) const ONE_REPLICA: Durability = Durability::Replicas(NonZeroU8::MIN);
 
 pub(crate) fn keyring() -> Keyring {
     let id = "box-1".parse().expect("a key id");
@@ -22,19 +26,50 @@ pub(crate) fn clock() -> Arc<ScriptedClock> {
     Arc::new(ScriptedClock::at_ms(START_MS))
 }
 
-/// The servers that many stores share, each under a namespace of its own. They live as long as the
-/// process.
-pub(crate) async fn shared_single(flavor: Flavor) -> &'static Single {
-    static REDIS: OnceCell<Single> = OnceCell::const_new();
-    static VALKEY: OnceCell<Single> = OnceCell::const_new();
-    let cell = match flavor {
-        Flavor::Redis => &REDIS,
-        Flavor::Valkey => &VALKEY,
+/// Servers that many stores share, each under a namespace of its own. They live as long as the process.
+pub(crate) struct Shared<S> {
+    redis: OnceCell<S>,
+    valkey: OnceCell<S>,
+}
+
+impl<S> Shared<S> {
+    const fn new() -> Self {
+        Self { redis: OnceCell::const_new(), valkey: OnceCell::const_new() }
+    }
+
+    const fn of(&self, flavor: Flavor) -> &OnceCell<S> {
+        match flavor {
+            Flavor::Redis => &self.redis,
+            Flavor::Valkey => &self.valkey,
+        }
+    }
+}
+
+/// One server.
+pub(crate) async fn single(flavor: Flavor) -> &'static Single {
+    static SHARED: Shared<Single> = Shared::new();
+    let start = async || Single::start(flavor, &ServerOptions::new()).await.expect("a server can be started");
+    SHARED.of(flavor).get_or_init(start).await
+}
+
+/// A primary that sentinels watch, which takes writes only while a replica gets them.
+pub(crate) async fn sentinel(flavor: Flavor) -> &'static Sentinel {
+    static SHARED: Shared<Sentinel> = Shared::new();
+    let start = async || {
+        let options = ServerOptions::new().min_replicas_to_write(1);
+        Sentinel::start(flavor, &options).await.expect("sentinels can be started")
     };
-    cell.get_or_init(async || {
-        Single::start(flavor, &ServerOptions::new()).await.expect("a server can be started")
-    })
-    .await
+    SHARED.of(flavor).get_or_init(start).await
+}
+
+/// Three primaries with a replica each, which take writes only while it gets them.
+pub(crate) async fn cluster(flavor: Flavor) -> &'static ClusterServers {
+    static SHARED: Shared<ClusterServers> = Shared::new();
+    let start = async || {
+        let options = ServerOptions::new().min_replicas_to_write(1);
+        ClusterServers::start(flavor, 3, 1, &options).await.expect("a cluster can be started")
+    };
+    SHARED.of(flavor).get_or_init(start).await
 }
 
 /// Options of a store that nobody else has.
@@ -49,5 +84,11 @@ pub(crate) fn fresh(url: &str) -> Options {
 pub(crate) async fn scripted(options: &Options, clock: &Arc<ScriptedClock>) -> RedisStore {
     let clock = Arc::clone(clock) as Arc<dyn Clock>;
     let opened = RedisStore::open_with_clock(options.clone(), keyring(), clock).await;
+    opened.unwrap_or_else(|error| panic!("the store opens: {error}"))
+}
+
+/// One more node of a store.
+pub(crate) async fn node(options: &Options) -> RedisStore {
+    let opened = RedisStore::open(options.clone(), keyring()).await;
     opened.unwrap_or_else(|error| panic!("the store opens: {error}"))
 }

@@ -1,0 +1,71 @@
+//! Hints that are lost on their way.
+
+use std::time::Duration;
+
+use redis_servers::{Flavor, Options as ServerOptions, Servers as _, Single};
+use rules::Seat;
+use store::{MatchStore as _, PlayerStore as _};
+
+use crate::{game, place};
+
+/// Within this time the last change is known everywhere, whatever was lost.
+const REPAIRED_MAX: Duration = Duration::from_secs(5);
+
+/// The bus is cut at the moment of the last change, and nothing follows it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_change_comes_though_all_connections_were_cut() {
+    for flavor in Flavor::ALL {
+        let server = Single::start(flavor, &ServerOptions::new()).await.expect("a server can be started");
+        let options = place::fresh(&server.url());
+        let (store, other) = (place::node(&options).await, place::node(&options).await);
+        let id = game::id();
+        game::start(&store, id).await;
+        let mut hints = other.watch(id).await.expect("a stored match can be watched");
+        for turn in 1..=5 {
+            game::act(&store, id, game::seal(Seat::Black, turn)).await;
+            let commit = game::judge(&store, id, &game::seal(Seat::White, turn)).await;
+            let commit = commit.expect("a stored match can be read");
+            let expected = commit.expected.next(commit.nonce);
+            let (cut, committed) = tokio::join!(server.client_kill_all(), store.commit(commit));
+            cut.expect("connections can be cut");
+            committed.expect("a commit outlives its connection");
+            game::come_to(&mut hints, expected, REPAIRED_MAX).await;
+        }
+    }
+}
+
+/// A hint that nobody sends, as by a node that died before it could.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_nobody_hinted_at_is_found() {
+    let server = place::single(Flavor::Redis).await;
+    let options = place::fresh(&server.url());
+    let store = place::node(&options).await;
+    let (id, other) = (game::id(), game::id());
+    game::start(&store, id).await;
+    game::start(&store, other).await;
+    let mut hints = store.watch(id).await.expect("a stored match can be watched");
+    let shard = store::Shard::of(id, store.shard_count());
+    let key = format!("{}:{{s{:03}}}:m:{id}", options.namespace, shard.0);
+    // The version's counter, in the first bytes of what is stored.
+    server.server().ask(&["SETRANGE", &key, "6", "\u{7f}"]).await.expect("a value can be changed");
+    let look = hints.changed();
+    let version = tokio::time::timeout(Duration::from_secs(20), look).await.expect("it is looked at in time");
+    assert_eq!(version.expect("the match is still stored").counter >> 8, 0x7f);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn watchers_of_a_player_are_told_on_every_node() {
+    let cluster = place::cluster(Flavor::Redis).await;
+    let options = place::fresh(&cluster.url());
+    let (store, other) = (place::node(&options).await, place::node(&options).await);
+    let mut hints = other.watch_player("players/ann").await.expect("a player can be watched");
+    for finished in [false, true] {
+        let entry =
+            store::Indexed { match_id: game::id(), finished, created: referee::Stamp::from_ms(1_000) };
+        store.index_match("players/ann", entry).await.expect("a match can be indexed");
+        let told = tokio::time::timeout(REPAIRED_MAX, hints.changed()).await;
+        told.expect("in time").expect("the store is there");
+        let listed = other.matches_of("players/ann", None, None, 10).await.expect("a list can be read");
+        assert!(listed.contains(&entry));
+    }
+}

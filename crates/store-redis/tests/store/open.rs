@@ -1,0 +1,90 @@
+//! What a store needs of its servers, and says if it does not get it.
+
+use redis_servers::{Flavor, Options as ServerOptions, Single};
+use store_redis::{Location, OpenError, RedisStore};
+
+use crate::place;
+
+async fn refused(server: &Single, options: store_redis::Options) -> OpenError {
+    let opened = RedisStore::open(options, place::keyring()).await;
+    opened.err().unwrap_or_else(|| panic!("{} is no place for a store", server.url()))
+}
+
+#[tokio::test]
+async fn a_server_that_evicts_keys_is_refused() {
+    let settings = ServerOptions::new().set("maxmemory-policy", "allkeys-lru");
+    let server = Single::start(Flavor::Redis, &settings).await.expect("a server can be started");
+    let error = refused(&server, place::fresh(&server.url())).await;
+    assert!(matches!(&error, OpenError::Evicts { policy, .. } if policy == "allkeys-lru"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_takes_writes_without_replicas_is_refused_where_they_are_waited_for() {
+    let server = Single::start(Flavor::Valkey, &ServerOptions::new()).await.expect("a server can be started");
+    let options = place::fresh(&server.url()).with_durability(place::ONE_REPLICA);
+    let error = refused(&server, options).await;
+    assert!(matches!(error, OpenError::TooFewReplicas { found: 0, needed: 1, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_store_of_a_newer_build_is_refused_by_name() {
+    let server = place::single(Flavor::Redis).await;
+    let options = place::fresh(&server.url());
+    drop(place::node(&options).await);
+    let meta = format!("{}:meta", options.namespace);
+    server.server().ask(&["HSET", &meta, "schema", "2"]).await.expect("a field can be set");
+    assert_eq!(refused(server, options.clone()).await, OpenError::NewerSchema { found: 2 });
+    server.server().ask(&["HSET", &meta, "schema", "1", "shards", "0"]).await.expect("a field can be set");
+    assert_eq!(refused(server, options).await, OpenError::DamagedMeta);
+}
+
+#[tokio::test]
+async fn the_number_of_shards_is_that_of_the_first_start() {
+    let server = place::single(Flavor::Redis).await;
+    let options = place::fresh(&server.url());
+    let meta = format!("{}:meta", options.namespace);
+    server.server().ask(&["HSET", &meta, "schema", "1", "shards", "7"]).await.expect("a field can be set");
+    let store = place::node(&options).await;
+    assert_eq!(store::MatchStore::shard_count(&store), 7);
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_named_without_its_password() {
+    let location: Location = "redis://wts:secret@127.0.0.1:1".parse().expect("an address line");
+    let options = store_redis::Options::new(location);
+    let error = RedisStore::open(options, place::keyring()).await.expect_err("nobody is there").to_string();
+    assert!(error.contains("127.0.0.1:1") && !error.contains("secret"), "{error}");
+}
+
+#[test]
+fn an_address_line_says_shape_servers_and_login() {
+    for (line, shown) in [
+        ("redis://localhost", "redis://localhost:6379"),
+        ("redis://:p%40ss@[::1]:7000/3", "redis://[::1]:7000/3"),
+        ("redis+sentinel://a,b:1/main", "redis+sentinel://a:26379,b:1/main"),
+        ("redis+sentinel://u:p@a/main/2", "redis+sentinel://a:26379/main/2"),
+        ("rediss+cluster://u:p@a:1,b:2", "rediss+cluster://a:1,b:2"),
+    ] {
+        let location: Location = line.parse().expect(line);
+        assert_eq!(location.to_string(), shown);
+        assert_eq!(format!("{location:?}"), format!("Location({shown})"));
+    }
+    for line in [
+        "",
+        "localhost",
+        "http://localhost",
+        "redis:///",
+        "redis://a:x",
+        "redis://a,b",
+        "redis://a/x",
+        "redis://a/-1",
+        "redis://a/1/2",
+        "redis+sentinel://a",
+        "redis+cluster://a/1",
+        "redis+other://a",
+        "redis://%4@a",
+        "redis://%zz@a",
+    ] {
+        assert!(matches!(line.parse::<Location>(), Err(OpenError::Location { .. })), "{line}");
+    }
+}
