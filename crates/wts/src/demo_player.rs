@@ -11,6 +11,7 @@ use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use whattheshell::{Client, MatchHandle, Update, v1};
 
+use crate::terminal::Told;
 use crate::{instinct, seating};
 
 /// How long the other player may take to come.
@@ -59,10 +60,15 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let name = match (&arguments.invite, &arguments.accept) {
             (Some(invitee), _) => {
                 let invitee = seating::player_name(invitee)?;
-                let made =
-                    seating::invite(&player, Some(invitee), settings(arguments), v1::Seat::Black).await?;
+                let request = v1::CreateInviteRequest {
+                    invitee,
+                    settings: Some(settings(arguments)),
+                    inviter_seat: v1::Seat::Black.into(),
+                    ..v1::CreateInviteRequest::default()
+                };
+                let made = seating::invite(&player, request).await?;
                 tell(INVITE_LINE, &made.code)?;
-                seating::accepted(&player, &made.name, PATIENCE).await?
+                seating::accepted(&player, &made.name, PATIENCE, &mut Told::listen()?).await?
             }
             (None, Some(code)) => seating::accept(&player, code).await?,
             (None, None) => bail!("--invite or --accept is needed"),

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use serde_json::{Value, json};
-use whattheshell::{Finish, VerifiedMatch, VerifiedTurn};
+use whattheshell::{Finish, VerifiedMatch, VerifiedTurn, v1};
 
 use crate::{board, words};
 
@@ -81,6 +81,21 @@ impl Lines {
         self.show(text, json!({ "event": "verified", "turns": verified.turns.len(), "end_hash": hash }))
     }
 
+    /// Asks a person for a line; a program knows.
+    pub(crate) fn prompt(self, what: &str) -> std::io::Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        let mut out = std::io::stdout().lock();
+        write!(out, "{what}> ")?;
+        out.flush()
+    }
+
+    /// Ends the line that a prompt waits on.
+    pub(crate) fn end_prompt(self) -> std::io::Result<()> {
+        if self.json { Ok(()) } else { self.note("") }
+    }
+
     /// Something that is said to a person.
     pub(crate) fn note(self, text: &str) -> std::io::Result<()> {
         self.show(text, json!({ "event": "note", "text": text }))
@@ -96,4 +111,28 @@ impl Lines {
         }
         out.flush()
     }
+}
+
+/// The settings of a match, as every object has them. Times are milliseconds; what is not set is null.
+pub(crate) fn settings(settings: &v1::MatchSettings) -> Value {
+    use v1::match_settings::TimeControl;
+    let (turn_time, bank) = match &settings.time_control {
+        Some(TimeControl::TurnTime(time)) => (Some(time), None),
+        Some(TimeControl::Bank(bank)) => (None, Some(bank)),
+        None => (None, None),
+    };
+    json!({
+        "rules_version": settings.rules_version,
+        "turn_time_ms": turn_time.map(words::span_ms),
+        "bank_initial_ms": bank.and_then(|bank| bank.initial.as_ref()).map(words::span_ms),
+        "bank_increment_ms": bank.map(|bank| bank.increment.as_ref().map_or(0, words::span_ms)),
+        "seal_mode": settings.seal_mode().as_str_name(),
+        "reveal_time_ms": settings.reveal_time.as_ref().map(words::span_ms),
+        "mode": settings.mode().as_str_name(),
+        "spectators": settings.spectators().as_str_name(),
+        "seal_status": settings.seal_status().as_str_name(),
+        "start_time_ms": settings.start_time.as_ref().map(words::span_ms),
+        "turn_limit": settings.turn_limit,
+        "idle_limit_ms": settings.idle_limit.as_ref().map(words::span_ms),
+    })
 }

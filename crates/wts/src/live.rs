@@ -8,12 +8,13 @@ use futures::StreamExt as _;
 use rules::{Cell, Seat};
 use tokio::sync::mpsc;
 use tokio::time::{Interval, interval};
-use whattheshell::{Client, Error, MatchHandle, MatchStream, Player, Transcript, Update, prost_types};
+use whattheshell::{Client, Error, MatchHandle, MatchStream, Player, Transcript, Update, prost_types, v1};
 
 use crate::openings::{self, Openings, Unsealed};
-use crate::screen::{Answer, Event, Intent, Palette, Screen, Viewer};
+use crate::rematch::{Rematch, Turnout};
+use crate::screen::{Answer, Event, Intent, Offer, Palette, Screen, Viewer};
 use crate::terminal::{Terminal, Told};
-use crate::{seating, words};
+use crate::{rematch, seating, words};
 
 /// How often clocks are drawn anew: they show tenths of a second at the end.
 const TICK: Duration = Duration::from_millis(100);
@@ -25,6 +26,8 @@ const ANSWERS_MAX: usize = 16;
 pub(crate) struct Left {
     /// The result and what verifying it came to, if the match is over.
     pub(crate) verdict: Option<(String, String)>,
+    /// The rematch that both have agreed on.
+    pub(crate) rematch: Option<String>,
 }
 
 /// Plays the match to its end or until the player leaves.
@@ -33,9 +36,11 @@ pub(crate) struct Left {
 /// The match is lost sight of, or the terminal is gone; the moves that were kept cannot be read.
 pub(crate) async fn play(
     client: &Client,
+    player: &Player,
     game: &MatchHandle,
     seat: Seat,
     openings: Option<Openings>,
+    told: &mut Told,
 ) -> anyhow::Result<Left> {
     let mut screen = Screen::new(Viewer::Player(seat), game.name(), Palette::of_environment());
     let kept = openings.as_ref().map(|openings| openings.restore(game)).transpose()?;
@@ -43,14 +48,16 @@ pub(crate) async fn play(
         screen.update(Event::Kept { turn, cell });
     }
     let source = Source::Seated(game.clone(), openings);
-    Live::start(client, screen, game.watch(), source).await?.run().await
+    let mut live = Live::start(client, screen, game.watch(), source).await?;
+    live.seat = Some((player.clone(), seat));
+    live.run(told).await
 }
 
 /// Watches the match to its end or until the spectator leaves.
 pub(crate) async fn watch(client: &Client, player: &Player, name: &str) -> anyhow::Result<Left> {
     let screen = Screen::new(Viewer::Spectator, name, Palette::of_environment());
     let source = Source::Watching(player.clone(), name.to_owned());
-    Live::start(client, screen, player.watch(name), source).await?.run().await
+    Live::start(client, screen, player.watch(name), source).await?.run(&mut Told::listen()?).await
 }
 
 /// What calls are made on.
@@ -69,6 +76,15 @@ impl Source {
     }
 }
 
+/// What comes next.
+enum Came {
+    Event(Event),
+    /// What waits for the player has changed.
+    Waiting(Box<v1::PlayerState>),
+    /// Only time has passed.
+    Time,
+}
+
 struct Live {
     screen: Screen,
     updates: MatchStream,
@@ -77,6 +93,10 @@ struct Live {
     ahead_ms: i64,
     answers: (mpsc::Sender<Answer>, mpsc::Receiver<Answer>),
     is_over: bool,
+    /// Who plays, and where; none for a spectator.
+    seat: Option<(Player, Seat)>,
+    /// Once the match is over.
+    rematch: Option<Rematch>,
 }
 
 impl Live {
@@ -88,11 +108,19 @@ impl Live {
     ) -> anyhow::Result<Self> {
         let info = client.server_info().await.map_err(seating::explain)?;
         let ahead_ms = info.server_time.as_ref().map_or(0, |time| millis(time) - local_ms());
-        Ok(Self { screen, updates, source, ahead_ms, answers: mpsc::channel(ANSWERS_MAX), is_over: false })
+        Ok(Self {
+            screen,
+            updates,
+            source,
+            ahead_ms,
+            answers: mpsc::channel(ANSWERS_MAX),
+            is_over: false,
+            seat: None,
+            rematch: None,
+        })
     }
 
-    async fn run(mut self) -> anyhow::Result<Left> {
-        let mut told = Told::listen()?;
+    async fn run(mut self, told: &mut Told) -> anyhow::Result<Left> {
         let mut terminal =
             Terminal::take().context("the terminal cannot be drawn on; --plain does without")?;
         let mut keys = EventStream::new();
@@ -102,16 +130,28 @@ impl Live {
             let now_ms = u64::try_from(local_ms() + self.ahead_ms).unwrap_or_default();
             terminal.draw(|frame| self.screen.draw(frame, now_ms))?;
             let event = tokio::select! {
-                event = self.next(&mut tick) => event?,
+                came = self.next(&mut tick) => match came? {
+                    Came::Event(event) => Some(event),
+                    Came::Waiting(state) => match self.take_waiting(&state).await {
+                        Some(game) => return Ok(self.left(Some(game)).await),
+                        None => None,
+                    },
+                    Came::Time => None,
+                },
                 key = keys.next() => match key.context("the terminal is gone")?? {
                     TerminalEvent::Key(key) => Some(Event::Key(key)),
                     // A new size is drawn for like everything else.
                     _ => None,
                 },
-                () = told.wait() => return Ok(self.left()),
+                () = told.wait() => return Ok(self.left(None).await),
             };
             match event.and_then(|event| self.screen.update(event)) {
-                Some(Intent::Leave) => return Ok(self.left()),
+                Some(Intent::Leave) => return Ok(self.left(None).await),
+                Some(Intent::Rematch { want }) => {
+                    if let Some(game) = self.want_rematch(want).await {
+                        return Ok(self.left(Some(game)).await);
+                    }
+                }
                 Some(intent) => self.carry_out(intent),
                 None => {}
             }
@@ -119,22 +159,34 @@ impl Live {
     }
 
     /// What comes next from the match: an update, an answer, or only time.
-    async fn next(&mut self, tick: &mut Interval) -> anyhow::Result<Option<Event>> {
+    async fn next(&mut self, tick: &mut Interval) -> anyhow::Result<Came> {
         tokio::select! {
             update = self.updates.next(), if !self.is_over => match update {
                 Some(update) => {
                     let update = update.map_err(seating::explain)?;
                     self.mind_openings(&update);
-                    Ok(Some(Event::Update(Box::new(update))))
+                    Ok(Came::Event(Event::Update(Box::new(update))))
                 }
                 None => {
                     self.is_over = true;
                     self.check();
-                    Ok(None)
+                    let rematch = |(player, seat)| Rematch::new(player, self.updates.name(), seat, rematch::OFFER);
+                    self.rematch = self.seat.clone().map(rematch);
+                    Ok(Came::Time)
                 }
             },
-            answer = self.answers.1.recv() => Ok(answer.map(Event::Answer)),
-            _ = tick.tick() => Ok(None),
+            answer = self.answers.1.recv() => {
+                Ok(answer.map_or(Came::Time, |answer| Came::Event(Event::Answer(answer))))
+            }
+            state = waiting(&mut self.rematch) => match state {
+                Some(Ok(state)) => Ok(Came::Waiting(Box::new(state))),
+                // The match is over all the same; only a rematch cannot be agreed on here.
+                Some(Err(_)) | None => {
+                    self.rematch = None;
+                    Ok(Came::Event(Event::Rematch(Offer::Impossible)))
+                }
+            },
+            _ = tick.tick() => Ok(Came::Time),
         }
     }
 
@@ -171,7 +223,7 @@ impl Live {
                     done(game.answer_draw(turn, accept).await, said)
                 }
                 Intent::Resign => done(game.resign().await, "you have resigned"),
-                Intent::Leave => return,
+                Intent::Rematch { .. } | Intent::Leave => return,
             };
             // Nobody listens any more if the person has left.
             let _ = answers.send(answer).await;
@@ -191,9 +243,41 @@ impl Live {
         });
     }
 
-    fn left(&self) -> Left {
+    /// Takes in what waits for the player after the match: the rematch, if both have agreed on it.
+    async fn take_waiting(&mut self, state: &v1::PlayerState) -> Option<String> {
+        let turnout = self.rematch.as_mut()?.take(state).await.transpose()?;
+        self.tell(turnout)
+    }
+
+    /// The player wants a rematch, or does not: its match, if that settles it.
+    async fn want_rematch(&mut self, want: bool) -> Option<String> {
+        let rematch = self.rematch.as_mut()?;
+        let turnout = match want {
+            true => rematch.want().await,
+            false => rematch.decline().await.map(|()| Turnout::Withdrawn),
+        };
+        self.tell(turnout)
+    }
+
+    fn tell(&mut self, turnout: Result<Turnout, Error>) -> Option<String> {
+        let event = match turnout {
+            Ok(Turnout::Match(game)) => return Some(game),
+            Ok(Turnout::Offered) => Event::Rematch(Offer::Received),
+            Ok(Turnout::Waiting) => Event::Rematch(Offer::Made),
+            Ok(Turnout::Declined) => Event::Rematch(Offer::Declined),
+            Ok(Turnout::Withdrawn) => Event::Rematch(Offer::None),
+            Err(error) => Event::Answer(Answer::NoRematch(in_words(&error))),
+        };
+        self.screen.update(event);
+        None
+    }
+
+    async fn left(&mut self, game: Option<String>) -> Left {
+        if let Some(rematch) = self.rematch.as_mut().filter(|_| game.is_none()) {
+            rematch.withdraw().await;
+        }
         let checked = self.screen.checked().unwrap_or("the transcript was not verified").to_owned();
-        Left { verdict: self.screen.verdict().map(|verdict| (verdict, checked)) }
+        Left { verdict: self.screen.verdict().map(|verdict| (verdict, checked)), rematch: game }
     }
 }
 
@@ -208,6 +292,14 @@ async fn seal(game: &MatchHandle, openings: Option<&Openings>, turn: u32, cell: 
     }
 }
 
+/// What waits for the player, whenever it has changed, once there may be a rematch.
+async fn waiting(rematch: &mut Option<Rematch>) -> Option<Result<v1::PlayerState, Error>> {
+    match rematch {
+        Some(rematch) => rematch.next().await,
+        None => std::future::pending().await,
+    }
+}
+
 fn done<T>(result: Result<T, Error>, said: &'static str) -> Answer {
     match result {
         Ok(_) => Answer::Done(said),
@@ -216,9 +308,13 @@ fn done<T>(result: Result<T, Error>, said: &'static str) -> Answer {
 }
 
 fn failed(error: &Error) -> Answer {
+    Answer::Failed(in_words(error))
+}
+
+fn in_words(error: &Error) -> String {
     match words::advice(error) {
-        Some(advice) => Answer::Failed(format!("{error}: {advice}")),
-        None => Answer::Failed(error.to_string()),
+        Some(advice) => format!("{error}: {advice}"),
+        None => error.to_string(),
     }
 }
 

@@ -8,16 +8,18 @@ use anyhow::Context as _;
 use clap::Args;
 use rules::Seat;
 use serde_json::json;
-use whattheshell::{Client, MatchHandle, Player, prost_types, v1};
+use whattheshell::{Client, MatchHandle, Player, v1};
 
 use crate::lines::Lines;
 use crate::openings::{self, Openings};
+use crate::person::Person;
 use crate::table::Table;
-use crate::{live, seating, terminal};
+use crate::terms::Terms;
+use crate::{live, lobby, rematch, seating, terminal};
 
-/// Options of `wts play`.
+/// Options of `wts play`. Without `--invite`, `--accept`, `--rematch` or `--match` it lists what waits.
 #[derive(Args)]
-#[command(group = clap::ArgGroup::new("way").required(true).args(["invite", "accept", "game"]))]
+#[command(group = clap::ArgGroup::new("way").args(["invite", "accept", "rematch", "game"]))]
 pub(crate) struct Arguments {
     /// The server, http://HOST:PORT
     #[arg(long, env = "WTS_SERVER", default_value = "http://127.0.0.1:7654")]
@@ -39,24 +41,17 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "INVITE")]
     accept: Option<String>,
 
+    /// Offer a rematch of a finished match, or accept the one that is offered
+    #[arg(long, value_name = "MATCH")]
+    rematch: Option<String>,
+
     /// Go on with a match
     #[arg(long = "match", value_name = "MATCH")]
     game: Option<String>,
 
-    /// Seconds that each turn has, when inviting
-    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=1_209_600))]
-    turn_time_s: u32,
-
-    /// When inviting, let everyone watch who has a token
-    #[arg(long, requires = "invite")]
-    spectators: bool,
-
-    /// When inviting, play by commit and reveal: the server learns no move before both are bound to theirs
-    #[arg(long, requires = "invite")]
-    commit_reveal: bool,
-
-    /// Seconds to wait for the invite to be accepted
-    #[arg(long, default_value_t = 3_600)]
+    /// Seconds to wait for the invite to be accepted; then it is taken back
+    #[arg(long, default_value_t = 3_600, value_name = "SECONDS")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=604_800))]
     wait_s: u64,
 
     /// Where moves that are to be revealed later are kept; else in XDG_STATE_HOME or ~/.local/state
@@ -70,38 +65,54 @@ pub(crate) struct Arguments {
     /// Line by line, one JSON object a line; moves are still typed
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    terms: Terms,
 }
 
-/// Plays one match.
+/// Plays a match, and its rematches.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let played = runtime.block_on(async {
         let client = Client::connect(&arguments.server).await.map_err(seating::explain)?;
         let player =
             seating::session(&client, arguments.token.as_deref(), arguments.player.as_deref()).await?;
-        let name = sit(&player, arguments).await?;
-        let game = player.join(&name).await.map_err(seating::explain)?;
-        // A person seals seldom enough for a signature each time, from a server that makes any.
-        let info = client.server_info().await.map_err(seating::explain)?;
-        let game = game.with_signed_receipts(!info.public_keys.is_empty());
-        let seat = game.seat().context("you have no seat in this match")?;
-        let openings = openings(&game, seat, arguments).await?;
-        if arguments.plain || arguments.json || !terminal::is_there() {
-            return Table::new(game, seat, openings, Lines { json: arguments.json }).play().await;
-        }
-        let back = format!("come back with --match {name}");
-        let left = live::play(&client, &game, seat, openings).await;
-        let left = left.with_context(|| format!("the match was lost sight of; {back}"))?;
-        let lines = Lines { json: false };
-        match left.verdict {
-            Some((verdict, checked)) => lines.note(&format!("{name}: {verdict}\n{checked}"))?,
-            None => lines.note(&format!("the match goes on; {back}"))?,
+        let mut person = Person::listen()?;
+        let mut next = sit(&player, &mut person, arguments).await?;
+        while let Some(name) = next {
+            next = play(&client, &player, &mut person, &name, arguments).await?;
         }
         Ok(())
     });
     // A read of the terminal cannot be called back; waiting for it would keep the process.
     runtime.shutdown_background();
     played.map(|()| ExitCode::SUCCESS)
+}
+
+/// Plays one match; the name of its rematch, if there is one.
+async fn play(
+    client: &Client,
+    player: &Player,
+    person: &mut Person,
+    name: &str,
+    arguments: &Arguments,
+) -> anyhow::Result<Option<String>> {
+    let game = player.join(name).await.map_err(seating::explain)?;
+    let seat = game.seat().context("you have no seat in this match")?;
+    let openings = openings(&game, seat, arguments).await?;
+    if arguments.plain || arguments.json || !terminal::is_there() {
+        let table = Table::new(game, seat, openings, Lines { json: arguments.json });
+        return table.play(person).await.map(|()| None);
+    }
+    let back = format!("come back with --match {name}");
+    let left = live::play(client, player, &game, seat, openings, person.told()).await;
+    let left = left.with_context(|| format!("the match was lost sight of; {back}"))?;
+    let lines = Lines { json: false };
+    match left.verdict {
+        Some((verdict, checked)) => lines.note(&format!("{name}: {verdict}\n{checked}"))?,
+        None => lines.note(&format!("the match goes on; {back}"))?,
+    }
+    Ok(left.rematch)
 }
 
 /// Where the player's moves are kept, in a match in which he has to reveal them.
@@ -114,37 +125,39 @@ async fn openings(game: &MatchHandle, seat: Seat, arguments: &Arguments) -> anyh
     Openings::of(&directory, game.name(), seat).map(Some)
 }
 
-/// The match to play, by whichever way was asked for.
-async fn sit(player: &Player, arguments: &Arguments) -> anyhow::Result<String> {
+/// The match to play, by whichever way was asked for. None: the player has left.
+async fn sit(player: &Player, person: &mut Person, arguments: &Arguments) -> anyhow::Result<Option<String>> {
+    let lines = Lines { json: arguments.json };
+    let patience = Duration::from_secs(arguments.wait_s);
     if let Some(name) = &arguments.game {
-        return Ok(name.clone());
+        return Ok(Some(name.clone()));
     }
     if let Some(code) = &arguments.accept {
-        return seating::accept(player, code).await;
+        return seating::accept(player, code).await.map(Some);
     }
-    let invitee = arguments.invite.as_deref().filter(|name| !name.is_empty());
-    let invitee = invitee.map(seating::player_name).transpose()?;
-    let made = seating::invite(player, invitee.clone(), settings(arguments), v1::Seat::Unspecified).await?;
-    let who = match &invitee {
-        Some(name) => format!("--as {}", name.trim_start_matches("players/")),
-        None => "--as NAME".to_owned(),
+    if let Some(finished) = &arguments.rematch {
+        return rematch::agree(player, finished, patience, person, lines).await.map(Some);
+    }
+    let Some(invitee) = &arguments.invite else { return lobby::choose(player, person, lines).await };
+    let invitee = if invitee.is_empty() { String::new() } else { seating::player_name(invitee)? };
+    let request = v1::CreateInviteRequest {
+        invitee: invitee.clone(),
+        settings: Some(arguments.terms.settings()),
+        inviter_seat: arguments.terms.seat().into(),
+        ttl: Some(seating::ttl(patience)),
+        ..v1::CreateInviteRequest::default()
     };
-    Lines { json: arguments.json }.show(
+    let made = seating::invite(player, request).await?;
+    let who = match invitee.trim_start_matches("players/") {
+        "" => "NAME",
+        name => name,
+    };
+    lines.show(
         &format!(
-            "invited; the other one accepts with\n  wts play --server {} {who} --accept {}",
+            "invited; the other one accepts with\n  wts play --server {} --as {who} --accept {}",
             arguments.server, made.code
         ),
         json!({ "event": "invited", "invite": made.name, "code": made.code }),
     )?;
-    seating::accepted(player, &made.name, Duration::from_secs(arguments.wait_s)).await
-}
-
-fn settings(arguments: &Arguments) -> v1::MatchSettings {
-    let turn_time = prost_types::Duration { seconds: arguments.turn_time_s.into(), nanos: 0 };
-    v1::MatchSettings {
-        time_control: Some(v1::match_settings::TimeControl::TurnTime(turn_time)),
-        spectators: if arguments.spectators { v1::Spectators::Live } else { v1::Spectators::None }.into(),
-        seal_mode: seating::seal_mode(arguments.commit_reveal).into(),
-        ..v1::MatchSettings::default()
-    }
+    seating::accepted(player, &made.name, patience, person.told()).await.map(Some)
 }

@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
-use tokio::time::{Instant, sleep};
-use whattheshell::{Client, Collection, Player, v1};
+use futures::StreamExt as _;
+use tokio::time::sleep;
+use whattheshell::{Client, Collection, Player, prost_types, v1};
 
+use crate::terminal::Told;
 use crate::words;
 
-/// How often an invite is looked at while it is open.
-const INVITE_POLL: Duration = Duration::from_millis(250);
+/// The shortest life that the API gives an invite.
+const TTL_MIN: Duration = Duration::from_secs(60);
 
 /// An error of the client, with what a person can do about it.
 pub(crate) fn explain(error: whattheshell::Error) -> anyhow::Error {
@@ -65,19 +67,8 @@ pub(crate) struct Made {
     pub(crate) code: String,
 }
 
-/// Invites a player, or, without one, whoever gets the code.
-pub(crate) async fn invite(
-    player: &Player,
-    invitee: Option<String>,
-    settings: v1::MatchSettings,
-    seat: v1::Seat,
-) -> anyhow::Result<Made> {
-    let request = v1::CreateInviteRequest {
-        invitee: invitee.unwrap_or_default(),
-        settings: Some(settings),
-        inviter_seat: seat.into(),
-        ..v1::CreateInviteRequest::default()
-    };
+/// Makes an invite.
+pub(crate) async fn invite(player: &Player, request: v1::CreateInviteRequest) -> anyhow::Result<Made> {
     let made = player.invite(request).await.map_err(explain)?;
     let name = made.invite.context("the server's answer has no invite")?.name;
     let code =
@@ -85,19 +76,54 @@ pub(crate) async fn invite(
     Ok(Made { name, code })
 }
 
-/// Waits until an invite is accepted, for at most `patience`; the match that came of it.
-pub(crate) async fn accepted(player: &Player, invite: &str, patience: Duration) -> anyhow::Result<String> {
-    let until = Instant::now() + patience;
-    while Instant::now() < until {
-        let invite = player.get_invite(invite, None).await.map_err(explain)?;
-        match invite.state() {
-            v1::InviteState::Open => sleep(INVITE_POLL).await,
-            v1::InviteState::Accepted => return Ok(invite.r#match),
+/// Waits until an invite is accepted, for at most `patience`, or until it is time to leave; the match that
+/// came of it. Whoever gives up takes the invite back: nobody is to accept it and sit alone.
+pub(crate) async fn accepted(
+    player: &Player,
+    invite: &str,
+    patience: Duration,
+    told: &mut Told,
+) -> anyhow::Result<String> {
+    let why = tokio::select! {
+        game = closed(player, invite) => return game,
+        () = sleep(patience) => format!("nobody accepted the invite within {} s", patience.as_secs()),
+        () = told.wait() => "interrupted".to_owned(),
+    };
+    match player.revoke_invite(invite).await {
+        Ok(_) => bail!("{why}; the invite is taken back"),
+        // It was accepted at the last moment.
+        Err(error) if error.reason() == Some(v1::ErrorReason::InviteNotOpen) => {
+            let invite = player.get_invite(invite, None).await.map_err(explain)?;
+            if invite.state() == v1::InviteState::Accepted {
+                bail!("{why}; but the invite was just accepted: go on with --match {}", invite.r#match);
+            }
+            bail!("{why}; the invite is not open any more");
+        }
+        Err(error) => Err(explain(error).context(format!("{why}; the invite could not be taken back"))),
+    }
+}
+
+/// Waits until an invite is not open any more; the match that came of it.
+async fn closed(player: &Player, invite: &str) -> anyhow::Result<String> {
+    let mut states = player.watch_player();
+    loop {
+        let now = player.get_invite(invite, None).await.map_err(explain)?;
+        match now.state() {
+            v1::InviteState::Open => {}
+            v1::InviteState::Accepted => return Ok(now.r#match),
             v1::InviteState::Declined => bail!("the invite was declined"),
+            v1::InviteState::Expired => bail!("nobody accepted the invite in time"),
             _ => bail!("the invite is not open any more"),
         }
+        let is_open = |state: &v1::PlayerState| state.invites.iter().any(|open| open.name == invite);
+        while is_open(&states.next().await.context("the stream ended")?.map_err(explain)?) {}
     }
-    bail!("nobody accepted the invite within {} s", patience.as_secs())
+}
+
+/// How long an invite can be accepted, for one who waits this long.
+pub(crate) fn ttl(patience: Duration) -> prost_types::Duration {
+    let patience = patience.max(TTL_MIN).as_secs();
+    prost_types::Duration { seconds: i64::try_from(patience).unwrap_or(i64::MAX), nanos: 0 }
 }
 
 /// Accepts an invite by its code; the match that comes of it.

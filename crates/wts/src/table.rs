@@ -1,16 +1,14 @@
 //! A match line by line: for pipes, screen readers and terminals that cannot be drawn on.
 
-use std::io::Write as _;
-
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use futures::StreamExt as _;
 use rules::{Cell, NotationError, Seat};
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt as _, BufReader, Stdin};
 use whattheshell::{Error, Finish, MatchHandle, Update, VerifiedTurn, v1};
 
 use crate::lines::Lines;
 use crate::openings::{self, Openings, Unsealed};
+use crate::person::{Person, Said};
 use crate::words::News;
 use crate::{board, seating, words};
 
@@ -67,7 +65,7 @@ impl Table {
     ///
     /// # Errors
     /// The match is lost sight of, a call fails for good, or the moves that were kept cannot be read.
-    pub(crate) async fn play(mut self) -> anyhow::Result<()> {
+    pub(crate) async fn play(mut self, person: &mut Person) -> anyhow::Result<()> {
         let opponent = self.game.player_in(self.seat.opponent());
         let (name, seat) = (self.game.name(), self.seat);
         self.lines.show(
@@ -76,8 +74,6 @@ impl Table {
         )?;
         self.restore()?;
         let mut updates = self.game.watch();
-        let mut input = BufReader::new(tokio::io::stdin()).lines();
-        let mut is_typing = true;
         loop {
             tokio::select! {
                 update = updates.next() => match update.context("the stream ended before the match")? {
@@ -85,9 +81,10 @@ impl Table {
                     Ok(update) => self.update(update)?,
                     Err(error) => return Err(self.lost(error)),
                 },
-                line = next_line(&mut input), if is_typing => match line? {
-                    None => is_typing = false,
-                    Some(line) => if let Next::Leave = self.line(line.trim()).await? {
+                said = person.next() => match said? {
+                    Said::End => {}
+                    Said::Go => return self.leave(),
+                    Said::Line(line) => if let Next::Leave = self.line(&line).await? {
                         return self.leave();
                     },
                 },
@@ -179,14 +176,12 @@ impl Table {
 
     fn prompt(&self) -> anyhow::Result<()> {
         let Some(turn) = self.due.filter(|_| !self.lines.json) else { return Ok(()) };
-        let mut out = std::io::stdout().lock();
-        write!(out, "turn {turn}, {}'s cell> ", self.seat)?;
-        Ok(out.flush()?)
+        Ok(self.lines.prompt(&format!("turn {turn}, {}'s cell", self.seat))?)
     }
 
     /// Ends the line that a prompt waits on.
     fn end_prompt(&self) -> anyhow::Result<()> {
-        if self.due.is_some() && !self.lines.json { self.say("") } else { Ok(()) }
+        if self.due.is_some() { Ok(self.lines.end_prompt()?) } else { Ok(()) }
     }
 
     async fn line(&mut self, line: &str) -> anyhow::Result<Next> {
@@ -276,7 +271,11 @@ impl Table {
         let transcript = self.game.transcript().await.map_err(seating::explain)?;
         let verified = transcript.verify().context("the transcript does not hold")?;
         let said = format!("the transcript is verified, {} turns", verified.turns.len());
-        Ok(self.lines.verified_as(&verified, &said)?)
+        self.lines.verified_as(&verified, &said)?;
+        if !self.lines.json {
+            self.say(&format!("a rematch: wts play --rematch {}", self.game.name()))?;
+        }
+        Ok(())
     }
 
     fn leave(&self) -> anyhow::Result<()> {
@@ -286,13 +285,5 @@ impl Table {
     fn lost(&self, error: Error) -> anyhow::Error {
         let back = format!("the match was lost sight of; come back with --match {}", self.game.name());
         seating::explain(error).context(back)
-    }
-}
-
-async fn next_line(input: &mut tokio::io::Lines<BufReader<Stdin>>) -> anyhow::Result<Option<String>> {
-    match input.next_line().await {
-        Ok(line) => Ok(line),
-        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => bail!("the input is no text"),
-        Err(error) => Err(error.into()),
     }
 }

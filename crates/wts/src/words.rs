@@ -29,6 +29,9 @@ fn event(event: &Event) -> String {
     }
 }
 
+/// The turn limit of matches that ask for none.
+const TURN_LIMIT_DEFAULT: u32 = 500;
+
 /// What is said where a sealed move has to be revealed, and is not kept here.
 pub(crate) const SEALED_ELSEWHERE: &str = "your move was sealed on another machine and cannot be revealed \
     from here: come back there before the time to reveal it is over, or you lose";
@@ -79,6 +82,15 @@ pub(crate) fn news(seat: Option<Seat>, before: &v1::MatchStatus, now: &v1::Match
     news
 }
 
+/// A seat of the API by its name; none if it is not one of the two.
+pub(crate) fn seat_name(seat: v1::Seat) -> Option<&'static str> {
+    match seat {
+        v1::Seat::Black => Some("black"),
+        v1::Seat::White => Some("white"),
+        v1::Seat::Unspecified => None,
+    }
+}
+
 /// One seat's side of a status.
 pub(crate) fn seat_status(status: &v1::MatchStatus, seat: Seat) -> Option<&v1::SeatStatus> {
     match seat {
@@ -108,7 +120,29 @@ pub(crate) fn terms(settings: &v1::MatchSettings) -> String {
         v1::SealMode::CommitReveal => "commit and reveal",
         _ => "sealed by the server",
     };
-    format!("{mode}, {clock}, {seals}")
+    let mut terms = format!("{mode}, {clock}, {seals}");
+    if settings.seal_status() == v1::SealStatus::Hidden {
+        terms.push_str(", who has sealed is hidden");
+    }
+    if (1..TURN_LIMIT_DEFAULT).contains(&settings.turn_limit) {
+        terms.push_str(&format!(", at most {} turns", settings.turn_limit));
+    }
+    terms
+}
+
+/// A stamp as milliseconds since 1970; 0 for one before that.
+pub(crate) fn stamp_ms(stamp: &prost_types::Timestamp) -> u64 {
+    millis(stamp.seconds, stamp.nanos)
+}
+
+/// A length of time, milliseconds.
+pub(crate) fn span_ms(span: &prost_types::Duration) -> u64 {
+    millis(span.seconds, span.nanos)
+}
+
+fn millis(seconds: i64, nanos: i32) -> u64 {
+    let nanos = u64::try_from(nanos).unwrap_or_default();
+    u64::try_from(seconds).unwrap_or_default().saturating_mul(1_000).saturating_add(nanos / 1_000_000)
 }
 
 fn standing(position: &Position) -> Option<String> {

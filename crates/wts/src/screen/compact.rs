@@ -23,7 +23,7 @@ pub(super) const PLAYER_HELP: &[&str] = &[
     "d Enter   offer a draw",
     "a Enter   accept one; n declines it",
     "r         resign, after a question",
-    "q         leave; the match goes on",
+    "q         leave; m a rematch, at the end",
     "B black, W white, e1 hatches next",
     "( ) the last turn's cells",
     "[ ] the cell that Enter would seal",
@@ -141,7 +141,8 @@ impl Screen {
         let text = match self.viewer {
             Viewer::Player(_) if self.finish.is_none() => " E5 Enter  d draw  r resign  ? help  q leave",
             Viewer::Reader => " right, left: turns   ? help   q leave",
-            Viewer::Player(_) | Viewer::Spectator => " ? help   q leave",
+            Viewer::Player(_) => " m rematch   ? help   q leave",
+            Viewer::Spectator => " ? help   q leave",
         };
         Line::from(text).dim()
     }

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use rules::Cell;
 use whattheshell::v1;
 
-use super::{Fit, Intent, Popup, Screen, Viewer};
+use super::{Fit, Intent, Offer, Popup, Screen, Viewer};
 
 /// Where the cursor appears: in the middle of the board.
 const MIDDLE: u8 = 40;
@@ -32,6 +32,12 @@ impl Screen {
             (KeyCode::Char('q' | 'Q'), _) => return self.leave(),
             (code, Viewer::Reader) => self.step(code),
             (code, Viewer::Player(_)) if self.finish.is_none() => return self.play(code),
+            (KeyCode::Char('m' | 'M'), Viewer::Player(_)) if self.rematch != Offer::Impossible => {
+                return Some(Intent::Rematch { want: true });
+            }
+            (KeyCode::Char('n' | 'N'), Viewer::Player(_)) if self.rematch == Offer::Received => {
+                return Some(Intent::Rematch { want: false });
+            }
             _ => {}
         }
         None

@@ -50,8 +50,25 @@ pub(crate) enum Event {
         /// Its turn.
         turn: u32,
     },
+    /// A rematch stands elsewhere than before.
+    Rematch(Offer),
     /// Something that was asked for by an [`Intent`] came to an end.
     Answer(Answer),
+}
+
+/// Where a rematch stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Offer {
+    /// Nobody has offered one.
+    None,
+    /// The player has.
+    Made,
+    /// The opponent has.
+    Received,
+    /// The opponent does not want one.
+    Declined,
+    /// The server is out of sight.
+    Impossible,
 }
 
 /// How an intent ended.
@@ -67,6 +84,8 @@ pub(crate) enum Answer {
     Done(&'static str),
     /// It failed; what happened and what to do.
     Failed(String),
+    /// What was wanted of a rematch failed.
+    NoRematch(String),
     /// What checking the transcript of the finished match came to.
     Checked(String),
 }
@@ -92,6 +111,11 @@ pub(crate) enum Intent {
     },
     /// Give up.
     Resign,
+    /// Offer or accept a rematch of the finished match, or decline it.
+    Rematch {
+        /// Offer or accept.
+        want: bool,
+    },
     /// Leave the screen.
     Leave,
 }
@@ -135,6 +159,7 @@ pub(crate) struct Screen {
     status: v1::MatchStatus,
     finish: Option<Finish>,
     checked: Option<String>,
+    rematch: Offer,
     is_connected: bool,
     /// The move that the player has sealed, with its turn.
     sealed: Option<(u32, Cell)>,
@@ -168,6 +193,7 @@ impl Screen {
             status: v1::MatchStatus::default(),
             finish: None,
             checked: None,
+            rematch: Offer::None,
             is_connected: false,
             sealed: None,
             kept: None,
@@ -189,6 +215,7 @@ impl Screen {
             Event::Connected(is_connected) => self.is_connected = is_connected,
             Event::Kept { turn, cell } => self.kept = Some((turn, cell)),
             Event::SealedElsewhere { turn } => self.sealed_elsewhere = Some(turn),
+            Event::Rematch(offer) => self.rematch = offer,
             Event::Answer(answer) => self.answer(answer),
         }
         None
@@ -299,6 +326,7 @@ impl Screen {
             Answer::Checked(said) => self.checked = Some(said),
             // The verdict stays: what it overtook is of no use any more.
             Answer::Done(_) | Answer::Failed(_) if self.finish.is_some() => {}
+            Answer::NoRematch(why) => self.warn(&why),
             Answer::Done(said) => self.say(said),
             Answer::Failed(why) => {
                 self.is_sealing = false;

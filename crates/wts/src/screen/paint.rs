@@ -9,7 +9,7 @@ use rules::{Event, Seat, Status};
 use whattheshell::{VerifiedTurn, v1};
 
 use super::grid::Scale;
-use super::{Fit, Note, Popup, Screen, Viewer, clock, compact};
+use super::{Fit, Note, Offer, Popup, Screen, Viewer, clock, compact};
 use crate::words;
 
 /// The smallest terminal that everything fits into, columns and rows.
@@ -32,6 +32,7 @@ const PLAYER_HELP: &[&str] = &[
     "a Enter        accept the other one's offer; n declines it",
     "r              give up, after a question",
     "q              leave; the match and its clock go on",
+    "m              offer or accept a rematch, at the end",
     "",
     "B black, W white, e1 the egg that hatches next, e2 the one after.",
     "( ) the last turn's cells, [ ] the cell that Enter would seal.",
@@ -231,6 +232,12 @@ impl Screen {
                 (true, Some(verdict)) => format!(" {verdict}"),
                 _ => String::new(),
             },
+            Viewer::Player(_) if self.finish.is_some() && self.rematch_words().is_some() => {
+                return Line::styled(
+                    format!(" {}", self.rematch_words().unwrap_or_default()),
+                    self.palette.warning(),
+                );
+            }
             _ if self.finish.is_some() => match &self.checked {
                 Some(checked) => format!(" {checked}"),
                 None => " the transcript is being verified".to_owned(),
@@ -239,6 +246,16 @@ impl Screen {
             Viewer::Player(seat) => return self.player_prompt(seat, is_compact),
         };
         Line::from(text)
+    }
+
+    fn rematch_words(&self) -> Option<&'static str> {
+        match self.rematch {
+            Offer::None => None,
+            Offer::Made => Some("a rematch is offered; q takes it back"),
+            Offer::Received => Some("a rematch is offered to you: m or n"),
+            Offer::Declined => Some("your rematch is declined"),
+            Offer::Impossible => Some("no rematch: the server is out of sight"),
+        }
     }
 
     fn player_prompt(&self, seat: Seat, is_compact: bool) -> Line<'static> {
@@ -278,7 +295,11 @@ impl Screen {
                 " E5 or arrows, Enter: seal   d Enter: draw   r: resign   ?: help   q: leave"
             }
             Viewer::Reader => " right, left: turn by turn   Home, End   ?: help   q: leave",
-            Viewer::Player(_) | Viewer::Spectator => " ?: help   q: leave",
+            Viewer::Player(_) if self.rematch == Offer::Received => {
+                " m: accept the rematch   n: decline it   ?: help   q: leave"
+            }
+            Viewer::Player(_) => " m: rematch   ?: help   q: leave",
+            Viewer::Spectator => " ?: help   q: leave",
         };
         Line::from(text).dim()
     }

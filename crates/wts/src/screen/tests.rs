@@ -310,6 +310,25 @@ fn the_end_says_who_won_and_whether_it_is_verified() {
 }
 
 #[test]
+fn a_rematch_is_offered_accepted_and_declined_by_keys() {
+    let mut play = ann();
+    play.press("m", KeyCode::Null);
+    play.shows(&["that is no key here"]);
+    play.finish(MatchResult::Draw, EndReason::AgreedDraw);
+    play.shows(&["m: rematch"]);
+    assert!(matches!(play.press("", KeyCode::Char('m')), Some(Intent::Rematch { want: true })));
+    play.0.update(Event::Rematch(Offer::Made));
+    play.shows(&["a rematch is offered; q takes it back"]);
+    assert!(play.press("", KeyCode::Char('n')).is_none(), "nothing is there to decline");
+    play.0.update(Event::Rematch(Offer::Received));
+    play.shows(&["a rematch is offered to you", "m: accept the rematch   n: decline it"]);
+    assert!(matches!(play.press("", KeyCode::Char('n')), Some(Intent::Rematch { want: false })));
+    let mut spectator = Play::new(Viewer::Spectator);
+    spectator.finish(MatchResult::Draw, EndReason::AgreedDraw);
+    assert!(spectator.press("", KeyCode::Char('m')).is_none());
+}
+
+#[test]
 fn a_lost_connection_is_told_and_so_is_its_return() {
     let mut play = ann();
     play.open(|_| {});

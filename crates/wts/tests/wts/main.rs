@@ -4,6 +4,7 @@ mod configuration;
 mod demo;
 mod descriptors;
 mod keys;
+mod lobby;
 mod play;
 mod server;
 mod store;

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 
-const PROMPT: &str = "cell> ";
+pub(crate) const PROMPT: &str = "cell> ";
 
 /// Where players' files are, if a test does not say otherwise.
 const STATE: &str = env!("CARGO_TARGET_TMPDIR");
@@ -34,6 +34,13 @@ impl Process {
     pub(crate) fn write(&mut self, line: &str) {
         let input = self.0.stdin.as_mut().expect("its input is piped");
         writeln!(input, "{line}").expect("it listens");
+    }
+
+    /// Sends it a signal, as `kill` names it.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.0.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &pid]).status().expect("kill runs");
+        assert!(sent.success());
     }
 
     /// Waits for its end: the rest of what it says, and how it ended.
