@@ -47,7 +47,6 @@ pub use draw::has_open_offer;
 pub use ending::Finish;
 pub use game::{DrawAnswer, Match, NewMatch, OpenTurn, Phase, Revealing, Seal, SealFacts, TurnRequests};
 pub use record::TurnRecord;
-pub use settings::{
-    Bot, Mode, RulesVersion, SealMode, SealStatus, Settings, SettingsError, Spectators, TimeControl,
-};
+pub use rules::RulesVersion;
+pub use settings::{Bot, Mode, SealMode, SealStatus, Settings, SettingsError, Spectators, TimeControl};
 pub use time::{Now, Stamp};

@@ -43,8 +43,9 @@ impl Match {
         let seals: PerSeat<&Seal> = open.seals.as_ref().map(Option::as_ref).both().ok_or(Refusal::Damaged)?;
         let openings: PerSeat<Opening> =
             seals.map(|seal| seal.opening.clone()).both().ok_or(Refusal::Damaged)?;
-        self.position =
-            self.position.play(openings.black.cell, openings.white.cell).map_err(|_| Refusal::Damaged)?;
+        let rules = self.settings.rules_version;
+        let played = rules.play(&self.position, openings.black.cell, openings.white.cell);
+        self.position = played.map_err(|_| Refusal::Damaged)?;
         let facts = TurnFacts {
             commitments: seals.map(|seal| seal.facts.commitment),
             openings,

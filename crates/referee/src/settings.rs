@@ -1,6 +1,6 @@
 //! What the players agreed on before the match.
 
-use rules::Seat;
+use rules::{RulesVersion, Seat};
 use sealing::{Bank, BotSeat, SettingsFields};
 use thiserror::Error;
 
@@ -63,32 +63,6 @@ pub enum SealStatus {
     Hidden,
 }
 
-/// The rules a match is played by, kept with it so that it replays under them for ever.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RulesVersion {
-    /// `wts-2026.1`: the rules page of 2026.
-    Wts2026_1,
-}
-
-impl RulesVersion {
-    /// Every version this build can play, newest last.
-    pub const ALL: [Self; 1] = [Self::Wts2026_1];
-
-    /// The version's name on the wire and in h_0.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Wts2026_1 => "wts-2026.1",
-        }
-    }
-
-    /// The version with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|version| version.name() == name)
-    }
-}
-
 /// A seat that the service itself plays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bot {
@@ -127,7 +101,7 @@ impl Default for Settings {
     /// A casual match of 30 s turns that nobody else may watch.
     fn default() -> Self {
         Self {
-            rules_version: RulesVersion::Wts2026_1,
+            rules_version: RulesVersion::NEWEST,
             time: TimeControl::PerTurn { turn_ms: Self::TURN_DEFAULT_MS },
             seal_mode: SealMode::ServerSealed,
             mode: Mode::Casual,

@@ -47,6 +47,9 @@
 //! A choice is legal or not by the public board alone, never by what the opponent chose. On the
 //! last empty cell both must collide. Positions can repeat for ever: to end such a game is up to
 //! whoever runs it.
+//!
+//! These are the rules of [`RulesVersion::Wts2026_1`]. A match is played by the version that it began
+//! with: [`RulesVersion::resolve`].
 #![no_std]
 
 extern crate alloc;
@@ -63,6 +66,7 @@ mod row;
 mod seat;
 mod setup;
 mod turn;
+mod version;
 
 pub use bits::Cells;
 pub use canonical::CanonicalError;
@@ -73,3 +77,4 @@ pub use position::{Piece, Position};
 pub use seat::{PerSeat, Seat};
 pub use setup::{Setup, SetupError};
 pub use turn::{Capture, Event, IllegalTurn, Turn};
+pub use version::RulesVersion;

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use rules::{IllegalTurn, Outcome, PerSeat, Position, Seat, Turn};
+use rules::{IllegalTurn, Outcome, PerSeat, Position, RulesVersion, Seat, Turn};
 
 use crate::bytes::Digest;
 use crate::chain::{Party, TurnFacts, end_hash, match_hash, turn_hash};
@@ -10,7 +10,7 @@ use crate::ending::{EndReason, Ending, MatchResult, decided_by_turn};
 use crate::match_id::MatchId;
 use crate::opening::SealContext;
 use crate::preimage::FIELD_BYTES_MAX;
-use crate::settings::{RULES_VERSION, SettingsFields};
+use crate::settings::SettingsFields;
 use crate::signature::verify_player;
 use crate::transcript::{Claim, TranscriptError, Verified, require};
 
@@ -56,6 +56,8 @@ use crate::transcript::{Claim, TranscriptError, Verified, require};
 #[derive(Clone, Debug)]
 pub struct Replay {
     match_id: MatchId,
+    /// The version that the settings name.
+    rules: RulesVersion,
     settings: SettingsFields,
     parties: PerSeat<Party>,
     first: Digest,
@@ -87,13 +89,18 @@ impl Replay {
                 return Err(TranscriptError { turn: None, seat: Some(seat), claim: Claim::FieldLength });
             }
         }
-        require(settings.rules_version == RULES_VERSION, Claim::RulesVersion)?;
+        let rules = RulesVersion::from_name(&settings.rules_version).ok_or(TranscriptError {
+            turn: None,
+            seat: None,
+            claim: Claim::RulesVersion,
+        })?;
         let first = match_hash(match_id, &settings, parties.as_ref());
         require(first == *first_hash, Claim::FirstHash)?;
         let position = Position::initial();
         let before = position.outcome();
         Ok(Self {
             match_id,
+            rules,
             settings,
             parties,
             first,
@@ -137,7 +144,8 @@ impl Replay {
         self.check_times(facts)?;
         self.check_commitments(turn, facts)?;
         let cells = facts.openings.as_ref().map(|opening| opening.cell);
-        let played = self.position.resolve(cells.black, cells.white).map_err(|illegal| match illegal {
+        let played = self.rules.resolve(&self.position, cells.black, cells.white);
+        let played = played.map_err(|illegal| match illegal {
             IllegalTurn::GameOver => (None, Claim::GameOver),
             IllegalTurn::Occupied(seat) => (Some(seat), Claim::Move),
         })?;

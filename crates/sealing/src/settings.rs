@@ -2,13 +2,13 @@
 
 use alloc::string::String;
 
-use rules::Seat;
+use rules::{RulesVersion, Seat};
 
 use crate::preimage::Preimage;
 
-/// The version of the rules that `rules` plays and [`Transcript::verify`](crate::Transcript::verify)
-/// replays.
-pub const RULES_VERSION: &str = "wts-2026.1";
+/// The name of the newest version of the rules. [`Transcript::verify`](crate::Transcript::verify) replays
+/// every one of [`RulesVersion::ALL`].
+pub const RULES_VERSION: &str = RulesVersion::NEWEST.name();
 
 /// A bank clock: a seat's time for the whole match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use referee::{Match, TurnRecord};
-use rules::Position;
+use rules::{Position, RulesVersion};
 use sealing::MatchId;
 use store::Store;
 use wire::ApiError;
@@ -31,6 +31,7 @@ pub(crate) struct Played {
 /// The turns of one match as far as they were asked for.
 pub(crate) struct History {
     id: MatchId,
+    rules: RulesVersion,
     turns: Mutex<Vec<Arc<Played>>>,
     histories: Weak<Histories>,
 }
@@ -47,13 +48,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Histories {
     /// The history of a match, shared with whoever else holds it.
-    pub(crate) fn of(self: &Arc<Self>, id: MatchId) -> Arc<History> {
+    pub(crate) fn of(self: &Arc<Self>, game: &Match) -> Arc<History> {
+        let (id, rules) = (game.id, game.settings.rules_version);
         let mut in_use = lock(&self.in_use);
         if let Some(history) = in_use.get(&id).and_then(Weak::upgrade) {
             return history;
         }
         let histories = Arc::downgrade(self);
-        let history = Arc::new(History { id, turns: Mutex::default(), histories });
+        let history = Arc::new(History { id, rules, turns: Mutex::default(), histories });
         in_use.insert(id, Arc::downgrade(&history));
         history
     }
@@ -108,8 +110,9 @@ impl History {
         for record in records {
             let before = turns.last().map_or_else(Position::initial, |last| last.position);
             let openings = &record.facts.openings;
-            let resolved = before
-                .resolve(openings.black.cell, openings.white.cell)
+            let resolved = self
+                .rules
+                .resolve(&before, openings.black.cell, openings.white.cell)
                 .map_err(|_| errors::fault("a stored turn is illegal", self.id))?;
             let wire = turn::resolved(&record, &resolved);
             turns.push(Arc::new(Played { record, position: resolved.position, wire }));

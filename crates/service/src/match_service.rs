@@ -168,7 +168,7 @@ impl Matches {
     }
 
     async fn transcript(&self, game: &Match) -> Result<v1::Transcript, ApiError> {
-        let history = self.node.histories.of(game.id);
+        let history = self.node.histories.of(game);
         let turns = history.all(self.store(), game).await?;
         let signed = game.finish().map(|finish| self.node.signer.sign_end(&finish.end_hash));
         Ok(v1::Transcript {

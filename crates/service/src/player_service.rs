@@ -80,7 +80,7 @@ impl PlayerService for Players {
         let now = Stamp::from_ms(self.node.clock.now_ms());
         Ok(Response::new(v1::GetServerInfoResponse {
             server_version: env!("CARGO_PKG_VERSION").to_owned(),
-            rules_versions: RulesVersion::ALL.map(|version| version.name().to_owned()).to_vec(),
+            rules_versions: RulesVersion::ALL.iter().map(|version| version.name().to_owned()).collect(),
             limits: Some(self.limits()),
             server_time: Some(timestamp(now)),
             public_keys: view::server_keys(self.node.signer.published()),

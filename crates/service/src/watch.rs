@@ -45,7 +45,7 @@ pub(crate) async fn open(
     let after = request.after_turn.unwrap_or(loaded.stored.head.resolved);
     check_claim(&loaded, after)?;
 
-    let history = node.histories.of(id);
+    let history = node.histories.of(&loaded.stored.head);
     let snapshot = snapshot(&node, &history, &loaded, after, claimed).await?;
     let draining = node.draining.clone();
     let quiet_since_ms = node.clock.now_ms();

@@ -48,6 +48,8 @@ mod service {
     mod stored_secrets;
     mod straddled_deadline;
     mod turn_limit;
+    #[cfg(feature = "second-version")]
+    mod two_rules;
     mod whole_match;
 
     mod cancelled;

@@ -9,3 +9,4 @@ mod symmetry;
 mod text;
 mod turns;
 mod vector_files;
+mod versions;
