@@ -7,10 +7,12 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A program is not installed.
-    #[error("{program} is missing; install it by `cargo xtask set-up`")]
+    #[error("{program} is missing; install it by `{command}`")]
     Missing {
         /// Its name.
-        program: String,
+        program: &'static str,
+        /// What installs it.
+        command: &'static str,
     },
     /// A server ended instead of starting.
     #[error("{server} does not start; the end of its log:\n{log}")]

@@ -39,6 +39,6 @@ impl Flavor {
             .chain(std::env::split_paths(&path))
             .map(|folder| folder.join(program))
             .find(|candidate| candidate.is_file())
-            .ok_or_else(|| Error::Missing { program: program.to_owned() })
+            .ok_or(Error::Missing { program, command: "cargo xtask set-up" })
     }
 }

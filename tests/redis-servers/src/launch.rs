@@ -37,7 +37,7 @@ pub(crate) async fn launch(program: &std::path::Path, arguments: &[&str]) -> Res
         Err(_) => Err(io::Error::other("too many starts wait")),
     };
     started.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Error::Missing { program: WRAPPER.to_owned() },
+        io::ErrorKind::NotFound => Error::Missing { program: WRAPPER, command: "apt-get install util-linux" },
         _ => Error::io(format!("starting {}", program.display()))(error),
     })
 }
