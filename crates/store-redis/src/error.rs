@@ -43,6 +43,17 @@ pub enum OpenError {
         /// Its policy.
         policy: String,
     },
+    /// The server is a node of a cluster and the address line says something else, or the other way round.
+    #[error(
+        "the server at {server} is {}a node of a cluster: say redis+cluster:// for a cluster and only for one",
+        if *clustered { "" } else { "not " }
+    )]
+    OtherShape {
+        /// The server.
+        server: String,
+        /// Whether it is a node of a cluster.
+        clustered: bool,
+    },
     /// The server accepts writes that too few replicas get.
     #[error(
         "the server at {server} has min-replicas-to-write {found}: set it to {needed} or more, or ask for fewer replicas"

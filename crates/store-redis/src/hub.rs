@@ -143,14 +143,14 @@ impl Hub {
         };
         match envelope::read_summary(message) {
             Ok(summary) => {
+                // Before anybody is told: whoever is finds the head here.
+                self.recent.hinted(id, summary.version, message);
                 if advance(told, summary.version) {
                     topic.check_at = Instant::now() + self.next_check(shard, &summary);
                 } else if *told.borrow() != summary.version {
                     // Hints of several nodes may overtake each other, or history was lost: look.
                     topic.check_at = Instant::now() + spread();
                 }
-                drop(topics);
-                self.recent.hinted(id, summary.version, message);
             }
             // What is no envelope still says that something happened.
             Err(_) => topic.check_at = Instant::now(),
@@ -236,6 +236,10 @@ impl Hub {
         if topic.hints == check.hints {
             // Even if it is older than what was told: then history was lost, and whoever watches must
             // read again.
+            if summary.version.counter < told.borrow().counter {
+                tracing::warn!(id = %check.id, "a match is older than it was: history was lost");
+                self.recent.forget(check.id);
+            }
             told.send_if_modified(|told| std::mem::replace(told, summary.version) != summary.version);
         }
     }

@@ -78,7 +78,7 @@ impl RedisStore {
     pub(crate) async fn listed_invites(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError> {
         let place = self.names.player(player);
         let keys = vec![self.names.open_invites(&place), self.names.fence(&place)];
-        let mut open = Vec::new();
+        let (mut open, mut over) = (Vec::new(), Vec::new());
         let mut first = 0;
         while open.len() < limit {
             let call = Call::new(&self.scripts.open_invites, place.clone(), keys.clone())
@@ -90,10 +90,8 @@ impl RedisStore {
             for (id, created) in &listed {
                 match self.invite(*id).await {
                     Ok((invite, _)) if invite.closing.is_none() => open.push(invite),
-                    Ok(_) => {}
-                    Err(StoreError::NotFound) if now.ms_since(*created) > UNBORN_MS => {
-                        self.note_in_list(player, *id, None, 0).await?;
-                    }
+                    Ok(_) => over.push(*id),
+                    Err(StoreError::NotFound) if now.ms_since(*created) > UNBORN_MS => over.push(*id),
                     Err(StoreError::NotFound) => {}
                     Err(error) => return Err(error),
                 }
@@ -102,6 +100,10 @@ impl RedisStore {
                 break;
             }
             first += listed.len();
+        }
+        // Whoever should have taken them off died before he could. Only now: it moves the others up.
+        for id in over {
+            self.note_in_list(player, id, None, 0).await?;
         }
         open.truncate(limit);
         Ok(open)

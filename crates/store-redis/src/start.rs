@@ -10,7 +10,7 @@ use crate::call::Call;
 use crate::caller::Caller;
 use crate::error::{OpenError, SCHEMA};
 use crate::fault::Fault;
-use crate::location::Address;
+use crate::location::{Address, Shape};
 use crate::names::Names;
 use crate::redis_store::{Durability, Options};
 use crate::routes::{Routes, ask};
@@ -72,6 +72,13 @@ async fn check_server(routes: &Routes, options: &Options, address: &Address) -> 
     let policy = field(&info, "maxmemory_policy").unwrap_or_default();
     if policy != "noeviction" {
         return Err(OpenError::Evicts { server: server(), policy: policy.to_owned() });
+    }
+    if field(&info, "role") != Some("master") {
+        return Err(unreachable(options, Fault::NotNow("it is no primary".to_owned())));
+    }
+    let clustered = field(&info, "cluster_enabled") == Some("1");
+    if clustered != (options.location.shape == Shape::Cluster) {
+        return Err(OpenError::OtherShape { server: server(), clustered });
     }
     let Durability::Replicas(needed) = options.durability else { return Ok(()) };
     let needed = needed.get();

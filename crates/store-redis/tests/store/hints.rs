@@ -53,6 +53,29 @@ async fn a_change_that_nobody_hinted_at_is_found() {
     assert_eq!(version.expect("the match is still stored").counter >> 8, 0x7f);
 }
 
+/// A hint carries the head: the second sealer's node needs no read.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_was_hinted_at_commits_without_a_read() {
+    for flavor in Flavor::ALL {
+        let options = place::fresh(&place::single(flavor).await.url());
+        let (store, other) = (place::node(&options).await, place::node(&options).await);
+        let id = game::id();
+        game::start(&store, id).await;
+        assert_eq!(other.recent(id), None, "what was not seen is not remembered");
+        let mut hints = other.watch(id).await.expect("a stored match can be watched");
+        let sealed = game::act(&store, id, game::seal(Seat::Black, 1)).await;
+        game::come_to(&mut hints, sealed.version, REPAIRED_MAX).await;
+        let recent = other.recent(id).expect("the hint brought the head");
+        assert_eq!(recent.stored, sealed);
+        let seal = recent.stored.head.apply(&game::seal(Seat::White, 1), recent.now);
+        let change = seal.change.expect("a seal changes the match");
+        let (expected, judged) = (recent.stored.version, recent.now);
+        let commit = store::Commit { expected, nonce: [1; 8], judged, change };
+        let outcome = other.commit(commit).await.expect("a commit is answered");
+        assert!(matches!(outcome, store::CommitOutcome::Committed(_)), "{outcome:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn watchers_of_a_player_are_told_on_every_node() {
     let cluster = place::cluster(Flavor::Redis).await;

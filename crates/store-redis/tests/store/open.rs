@@ -27,6 +27,20 @@ async fn a_server_that_takes_writes_without_replicas_is_refused_where_they_are_w
 }
 
 #[tokio::test]
+async fn a_server_of_another_shape_is_refused() {
+    let server = place::single(Flavor::Redis).await;
+    let cluster = server.url().replace("redis://", "redis+cluster://");
+    let error = RedisStore::open(place::fresh(&cluster), place::keyring()).await.expect_err("it is none");
+    // A server that is no cluster does not say who has which slot.
+    assert!(matches!(error, OpenError::Unreachable { .. } | OpenError::OtherShape { .. }), "{error}");
+    let cluster = place::cluster(Flavor::Redis).await;
+    let node = cluster.url().replace("redis+cluster://", "redis://");
+    let node = node.split(',').next().expect("there are some");
+    let error = RedisStore::open(place::fresh(node), place::keyring()).await.expect_err("it is one");
+    assert!(matches!(error, OpenError::OtherShape { clustered: true, .. }), "{error}");
+}
+
+#[tokio::test]
 async fn a_store_of_a_newer_build_is_refused_by_name() {
     let server = place::single(Flavor::Redis).await;
     let options = place::fresh(&server.url());

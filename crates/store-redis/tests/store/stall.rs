@@ -46,8 +46,11 @@ async fn a_server_that_stands_still_costs_its_callers_nothing_and_time_goes_on_a
     let server = Single::start(Flavor::Redis, &ServerOptions::new()).await.expect("a server can be started");
     let store = place::node(&place::fresh(&server.url())).await;
     let id = game::id();
-    game::start(&store, id).await;
+    let before = game::start(&store, id).await;
+    let late = game::judge(&store, id, &game::seal(rules::Seat::Black, 1)).await.expect("it is judged");
     server.server().stop().expect("a server can be stopped");
+    let unanswered = store.commit(late).await;
+    assert!(matches!(unanswered, Err(StoreError::Unavailable(_))), "{unanswered:?}");
     refuses_at_once(&store).await;
     let began = Instant::now();
     game::until("the gap is an outage", Duration::from_secs(10), async || {
@@ -59,5 +62,7 @@ async fn a_server_that_stands_still_costs_its_callers_nothing_and_time_goes_on_a
         game::until("the server is found", Duration::from_secs(10), async || store.load(id).await.ok());
     let loaded = read.await;
     assert!(loaded.now.outage_ms > 3_000, "{:?}", loaded.now);
+    // It arrived when the server went on, and was refused: its stamp was old, and its caller gone.
+    assert_eq!(loaded.stored, before);
     game::play_through(&store, id, 1, Duration::from_secs(10)).await;
 }
