@@ -1,13 +1,20 @@
 //! Everything that this thread traces.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use tracing::Dispatch;
 use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// Two that want to hear everything, keep nothing and never end. While `tracing` knows of one subscriber
+/// only, it asks the thread that first comes upon a line whether anybody wants it, and remembers a no for
+/// all threads: a test without a log, which runs beside one with it, would deafen that one.
+static LISTENERS: LazyLock<[Dispatch; 2]> =
+    LazyLock::new(|| [(); 2].map(|()| Dispatch::new(tracing_subscriber::registry())));
 
 /// The log at TRACE of every target, spans with their fields included, of what runs on this thread while
 /// it lives: on a current-thread runtime that is the servers, their connections and the clients.
@@ -20,6 +27,7 @@ impl Log {
     /// Begins to capture.
     #[must_use]
     pub fn capture() -> Self {
+        LazyLock::force(&LISTENERS);
         let lines = Lines::default();
         let guard = tracing_subscriber::fmt()
             .with_max_level(LevelFilter::TRACE)

@@ -282,8 +282,27 @@ async fn nobody_else_ever_learns(mode: Mode) {
 fn assert_log_tells_nothing(log: &Log) {
     const BYTES_MIN: usize = 1_000_000;
     let text = String::from_utf8(log.text()).unwrap();
-    assert!(text.len() > BYTES_MIN, "somebody else's log");
+    assert!(text.len() > BYTES_MIN, "the log is deaf: {} bytes", text.len());
     assert_eq!(marked::in_log(&text), None);
+}
+
+// Without this, the search of the log could be blind.
+#[test]
+fn the_search_of_a_log_finds_salt_and_cell_but_no_printed_message() {
+    let open = marked::open();
+    for (heard, planted) in [
+        (false, format!("{open:?}")),
+        (true, format!("{:?}", open.salt)),
+        (true, format!("{:02x?}", open.salt).replace(", ", "")),
+        (true, String::from_utf8_lossy(&open.salt).into_owned()),
+        (true, format!("cell: {}", open.cell)),
+        (true, rules::Cell::from_number(67).unwrap().to_string()),
+    ] {
+        let log = Log::capture();
+        tracing::trace!(%planted);
+        let found = marked::in_log(&String::from_utf8(log.text()).unwrap());
+        assert_eq!(found.is_some(), heard, "{planted}: {found:?}");
+    }
 }
 
 /// One test a cell of the grid: they run side by side, and a failure names its mode.
