@@ -1,5 +1,8 @@
 //! What a command does to a match: the table of transitions.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use rules::{PerSeat, Seat};
 use sealing::{EndReason, MatchResult};
 
@@ -20,7 +23,7 @@ pub enum Event {
         turn: u32,
     },
     /// A turn resolved: the record to append to the history.
-    TurnResolved(Box<TurnRecord>),
+    TurnResolved(Arc<TurnRecord>),
     /// The match ended.
     Finished,
 }
@@ -44,7 +47,7 @@ impl FollowUp {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
     /// The match after it.
-    pub next: Match,
+    pub next: Arc<Match>,
     /// The change holds only if it is stored by then (inclusive): the first deadline that was open when
     /// it was judged. None where no deadline was.
     pub not_after: Option<Stamp>,
@@ -57,9 +60,9 @@ pub struct Change {
 impl Change {
     /// The turn that resolved in this change, if one did: never more than one.
     #[must_use]
-    pub fn turn(&self) -> Option<&TurnRecord> {
+    pub fn turn(&self) -> Option<&Arc<TurnRecord>> {
         self.events.iter().find_map(|event| match event {
-            Event::TurnResolved(record) => Some(record.as_ref()),
+            Event::TurnResolved(record) => Some(record),
             Event::TurnOpened { .. } | Event::Finished => None,
         })
     }
@@ -81,8 +84,8 @@ impl Match {
     pub fn apply(&self, command: &Command, now: Now) -> Transition {
         let mut game = self.under_outage(now.outage_ms);
         let expired = Verdict::of_deadlines(&game, now.stamp).map(|verdict| {
-            game = verdict.end(&game, None);
-            finished(game.clone(), None)
+            game = Cow::Owned(verdict.end(&game, None));
+            finished(game.clone().into_owned(), None)
         });
         let judged = game.judge(command, now.stamp);
         Transition { change: judged.change.or(expired), answer: judged.answer }
@@ -165,7 +168,10 @@ impl Match {
         } else {
             next.phase = Phase::Waiting { joined: now_joined, start_by };
         }
-        changed(Change { next, not_after: self.deadline(), events, follow_ups: Vec::new() }, Answer::Done)
+        changed(
+            Change { next: Arc::new(next), not_after: self.deadline(), events, follow_ups: Vec::new() },
+            Answer::Done,
+        )
     }
 
     /// Ends the match because a seat asked for it.
@@ -187,7 +193,12 @@ impl Match {
 }
 
 pub(crate) fn finished(next: Match, not_after: Option<Stamp>) -> Change {
-    Change { next, not_after, events: vec![Event::Finished], follow_ups: FollowUp::index_both() }
+    Change {
+        next: Arc::new(next),
+        not_after,
+        events: vec![Event::Finished],
+        follow_ups: FollowUp::index_both(),
+    }
 }
 
 pub(crate) const fn unchanged(answer: Answer) -> Transition {

@@ -1,6 +1,7 @@
 //! What can be asked of a match, and what it answers.
 
 use std::fmt;
+use std::sync::Arc;
 
 use rules::Seat;
 use sealing::{Commitment, Digest, Opening, PlayerSignature, Receipt};
@@ -8,7 +9,7 @@ use thiserror::Error;
 
 /// A caller's name for one request: the same name again is the same request.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct RequestId(Box<str>);
+pub struct RequestId(Arc<str>);
 
 /// A request id that is not 1 to 64 of `[A-Za-z0-9._-]`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]

@@ -1,5 +1,7 @@
 //! Draw offers: one a seat a turn, lapsing with the turn; two in one turn are an agreement.
 
+use std::sync::Arc;
+
 use rules::{PerSeat, Seat};
 use sealing::{EndReason, MatchResult};
 
@@ -42,7 +44,7 @@ impl Match {
             let verdict = Verdict { result: MatchResult::Draw, reason: EndReason::AgreedDraw, at: now };
             return changed(finished(verdict.end(&next, None), not_after), Answer::Done);
         }
-        let change = Change { next, not_after, events: Vec::new(), follow_ups: Vec::new() };
+        let change = Change { next: Arc::new(next), not_after, events: Vec::new(), follow_ups: Vec::new() };
         changed(change, Answer::Done)
     }
 

@@ -1,5 +1,8 @@
 //! A match at rest: what is stored between two commands.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use rules::{PerSeat, Position, Seat};
 use sealing::{Commitment, Digest, MatchId, Opening, Party, PlayerSignature, Receipt};
 
@@ -165,7 +168,12 @@ impl Match {
             clock_ms: PerSeat { black: clock_ms, white: clock_ms },
             phase: Phase::Waiting { joined: PerSeat::default(), start_by },
         };
-        Change { next, not_after: None, events: Vec::new(), follow_ups: FollowUp::index_both() }
+        Change {
+            next: Arc::new(next),
+            not_after: None,
+            events: Vec::new(),
+            follow_ups: FollowUp::index_both(),
+        }
     }
 
     /// h_0: what the chain of turn hashes begins with.
@@ -231,24 +239,25 @@ impl Match {
 
     /// The same match with its deadlines under a later outage sum.
     #[must_use]
-    pub fn under_outage(&self, outage_ms: u64) -> Self {
+    pub fn under_outage(&self, outage_ms: u64) -> Cow<'_, Self> {
         let shift_ms = outage_ms.saturating_sub(self.outage_ms);
-        let mut moved = self.clone();
-        if shift_ms > 0 {
-            moved.outage_ms = outage_ms;
-            moved.idle_by = moved.idle_by.plus_ms(shift_ms);
-            match &mut moved.phase {
-                Phase::Waiting { start_by, .. } => *start_by = start_by.map(|by| by.plus_ms(shift_ms)),
-                Phase::Open(open) => {
-                    open.deadlines = open.deadlines.map(|deadline| deadline.plus_ms(shift_ms));
-                }
-                Phase::Revealing(revealing) => {
-                    revealing.reveal_by = revealing.reveal_by.plus_ms(shift_ms);
-                }
-                Phase::Finished(_) => {}
-            }
+        if shift_ms == 0 {
+            return Cow::Borrowed(self);
         }
-        moved
+        let mut moved = self.clone();
+        moved.outage_ms = outage_ms;
+        moved.idle_by = moved.idle_by.plus_ms(shift_ms);
+        match &mut moved.phase {
+            Phase::Waiting { start_by, .. } => *start_by = start_by.map(|by| by.plus_ms(shift_ms)),
+            Phase::Open(open) => {
+                open.deadlines = open.deadlines.map(|deadline| deadline.plus_ms(shift_ms));
+            }
+            Phase::Revealing(revealing) => {
+                revealing.reveal_by = revealing.reveal_by.plus_ms(shift_ms);
+            }
+            Phase::Finished(_) => {}
+        }
+        Cow::Owned(moved)
     }
 
     /// The receipt for a seal of `seat` in `turn`.

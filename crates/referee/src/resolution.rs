@@ -1,5 +1,7 @@
 //! Resolution: both choices are opened and played together.
 
+use std::sync::Arc;
+
 use rules::PerSeat;
 use sealing::{Opening, TurnFacts};
 
@@ -23,7 +25,7 @@ impl Match {
         let record = next.play(open, now)?;
         let turn_limit = u64::from(next.settings.turn_limit);
         let ended = sealing::decided_by_turn(&before, &next.position.outcome(), record.turn, turn_limit);
-        let mut events = vec![Event::TurnResolved(Box::new(record))];
+        let mut events = vec![Event::TurnResolved(Arc::new(record))];
         let mut follow_ups = Vec::new();
         if let Some((result, reason)) = ended {
             next = Verdict { result, reason, at: now }.end_resolved(&next);
@@ -34,7 +36,7 @@ impl Match {
             events.push(Event::TurnOpened { turn: open.turn });
             next.phase = Phase::Open(open);
         }
-        Ok(Change { next, not_after, events, follow_ups })
+        Ok(Change { next: Arc::new(next), not_after, events, follow_ups })
     }
 
     /// Plays both moves on the board and returns the turn's record. Both are legal: server-sealed ones

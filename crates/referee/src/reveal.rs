@@ -1,5 +1,7 @@
 //! Revealing: both commitments are in, and each seat opens its own.
 
+use std::sync::Arc;
+
 use rules::{PerSeat, Seat};
 use sealing::{Opening, SealContext};
 
@@ -52,7 +54,12 @@ impl Match {
             .all(|(_, seal)| seal.as_ref().is_some_and(|seal| seal.opening.is_some()));
         if !both {
             next.phase = Phase::Revealing(revealing);
-            return Ok(Change { next, not_after, events: Vec::new(), follow_ups: Vec::new() });
+            return Ok(Change {
+                next: Arc::new(next),
+                not_after,
+                events: Vec::new(),
+                follow_ups: Vec::new(),
+            });
         }
         let failed = PerSeat::from_fn(|seat| !self.has_legal_opening(&revealing.open, seat));
         if failed.black || failed.white {

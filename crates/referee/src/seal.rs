@@ -1,5 +1,7 @@
 //! Sealing: a seat's choice goes in and is final.
 
+use std::sync::Arc;
+
 use rules::Seat;
 
 use crate::apply::{Change, Transition, changed, refused};
@@ -101,7 +103,7 @@ impl Match {
             }
             SealMode::ServerSealed | SealMode::CommitReveal { .. } => Phase::Open(open),
         };
-        Ok(Change { next, not_after, events: Vec::new(), follow_ups: Vec::new() })
+        Ok(Change { next: Arc::new(next), not_after, events: Vec::new(), follow_ups: Vec::new() })
     }
 
     /// A seal after the end is a repetition, or too late.

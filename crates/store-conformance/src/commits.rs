@@ -24,7 +24,7 @@ pub async fn a_commit_on_the_current_version_is_stored(world: Arc<World>) {
     assert_eq!(stored.version.counter, commit.expected.counter + 1);
     assert_eq!(stored.version.nonce, commit.nonce);
     assert_eq!(stored.stamp, commit.judged.stamp);
-    assert_eq!(stored.head.as_ref(), &commit.change.next);
+    assert_eq!(stored.head, commit.change.next);
     world.sees(id, &stored).await;
 }
 
@@ -154,10 +154,7 @@ pub async fn turns_are_appended_once_and_in_order(world: Arc<World>) {
     }
     world.act(id, resign(Seat::White)).await;
     let turns = world.other.turns(id, 1, usize::MAX).await.expect("turns can be read");
-    assert_eq!(
-        turns.iter().map(|record| record.as_ref()).collect::<Vec<_>>(),
-        records.iter().collect::<Vec<_>>()
-    );
+    assert_eq!(turns, records);
 }
 
 /// Counted from 1; beyond the last there are none.

@@ -16,7 +16,7 @@ pub async fn creating_a_match_stores_it_at_version_1(world: Arc<World>) {
     let id = world.id();
     let (change, nonce) = (world.new_match(id, TURN_MS).await, world.nonce());
     let created = world.store.create(change.clone(), nonce).await.expect("a match can be created");
-    assert_eq!(created.stored.head.as_ref(), &change.next);
+    assert_eq!(created.stored.head, change.next);
     assert_eq!(created.stored.version, Version { counter: 1, nonce });
     assert_eq!(created.stored.follow_ups, change.follow_ups);
     assert!(created.stored.stamp >= change.next.created);
@@ -68,7 +68,7 @@ pub async fn of_many_who_create_a_match_at_once_all_get_the_same(world: Arc<Worl
 pub async fn a_match_that_was_never_created_is_not_found(world: Arc<World>) {
     let (id, stored) = (world.id(), world.start().await);
     let mut commit = world.judge(stored, resign(Seat::Black)).await;
-    commit.change.next.id = id;
+    Arc::make_mut(&mut commit.change.next).id = id;
     assert_eq!(world.store.load(id).await, Err(StoreError::NotFound));
     assert_eq!(world.store.commit(commit).await, Err(StoreError::NotFound));
     assert_eq!(world.store.turns(id, 1, 10).await, Err(StoreError::NotFound));

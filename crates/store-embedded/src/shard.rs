@@ -133,7 +133,7 @@ impl Shard {
         }
         self.changing.claim(id);
         let stored = Stored {
-            head: Arc::new(change.next),
+            head: change.next,
             version: Version::first(nonce),
             stamp: now.stamp,
             follow_ups: change.follow_ups,
@@ -162,12 +162,12 @@ impl Shard {
         if let Some(refused) = commit.refused_at(stored.stamp, now) {
             return Step::Answered(Ok(refused));
         }
-        let turn = commit.change.turn().map(|turn| Arc::new(turn.clone()));
+        let turn = commit.change.turn().cloned();
         let mut follow_ups = stored.follow_ups.clone();
         follow_ups.retain(|waiting| !commit.change.follow_ups.contains(waiting));
         follow_ups.extend(commit.change.follow_ups);
         let stored = Stored {
-            head: Arc::new(commit.change.next),
+            head: commit.change.next,
             version: commit.expected.next(commit.nonce),
             stamp: commit.judged.stamp,
             follow_ups,

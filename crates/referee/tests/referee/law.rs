@@ -31,7 +31,7 @@ pub(crate) fn keeps(before: &Match, command: &Command, now: Now, step: &Transiti
 
 /// Only one turn resolves at a time, and nothing that is settled changes.
 fn moves_on(before: &Match, change: &Change) {
-    let next = &change.next;
+    let next = change.next.as_ref();
     assert_ne!(before, next, "a change changes something");
     assert!(before.finish().is_none(), "a finished match never changes");
     let resolved = change.events.iter().filter(|event| matches!(event, Event::TurnResolved(_))).count();
@@ -61,7 +61,7 @@ fn moves_on(before: &Match, change: &Change) {
 /// clocks alone.
 fn touches_only_its_own(before: &Match, command: &Command, change: &Change) {
     let next = &change.next;
-    let mut expected = before.under_outage(next.outage_ms);
+    let mut expected = before.under_outage(next.outage_ms).into_owned();
     expected.idle_by = next.idle_by;
     let (Phase::Open(open) | Phase::Revealing(Revealing { open, .. })) = &mut expected.phase else { return };
     let Some(next_open) = next.turn_in_play() else { return };
@@ -78,7 +78,7 @@ fn touches_only_its_own(before: &Match, command: &Command, change: &Change) {
             return;
         }
     }
-    assert_eq!(*next, expected, "{command:?} touches only its own");
+    assert_eq!(**next, expected, "{command:?} touches only its own");
 }
 
 /// What a player does counts only if it is stored before the first deadline that it beat; what time

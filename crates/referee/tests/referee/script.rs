@@ -102,7 +102,12 @@ pub(crate) fn new_match(settings: Settings) -> NewMatch {
 impl Played {
     pub(crate) fn new(settings: Settings) -> Self {
         let created = Match::create(new_match(settings), Now { stamp: at(0), outage_ms: 0 });
-        Self { game: created.next, turns: Vec::new(), outage_ms: 0, receipts: BTreeMap::new() }
+        Self {
+            game: created.next.as_ref().clone(),
+            turns: Vec::new(),
+            outage_ms: 0,
+            receipts: BTreeMap::new(),
+        }
     }
 
     pub(crate) fn now(&self, ms: u64) -> Now {
@@ -115,8 +120,8 @@ impl Played {
         let transition = self.game.apply(command, now);
         law::keeps(&self.game, command, now, &transition);
         if let Some(change) = &transition.change {
-            self.game = change.next.clone();
-            self.turns.extend(change.turn().cloned());
+            self.game = change.next.as_ref().clone();
+            self.turns.extend(change.turn().map(|turn| turn.as_ref().clone()));
         }
         let answer = match (transition.answer, command) {
             (Err(Refusal::TurnClosed { turn }), command) => self.late(turn, command),

@@ -1,7 +1,5 @@
 //! Matches made by commands, as a store would see them: every head on the way, and every turn.
 
-use std::sync::Arc;
-
 use proptest::prelude::*;
 use proptest::sample::select;
 use referee::{
@@ -64,7 +62,7 @@ impl Played {
         };
         let now = Now::at_ms(CREATED_MS);
         let created = Match::create(new, now);
-        let game = created.next.clone();
+        let game = created.next.as_ref().clone();
         let (heads, turns) = (Vec::new(), Vec::new());
         let mut played = Self { game, heads, turns, now, committed: PerSeat::default() };
         played.keep(created);
@@ -139,10 +137,10 @@ impl Played {
 
     fn keep(&mut self, change: Change) {
         let counter = self.heads.len() as u64 + 1;
-        self.turns.extend(change.turn().cloned());
-        self.game = change.next.clone();
+        self.turns.extend(change.turn().map(|turn| turn.as_ref().clone()));
+        self.game = change.next.as_ref().clone();
         self.heads.push(Stored {
-            head: Arc::new(change.next),
+            head: change.next,
             version: Version { counter, nonce: [counter as u8; 8] },
             stamp: self.now.stamp,
             follow_ups: change.follow_ups,
