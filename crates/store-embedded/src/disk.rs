@@ -6,8 +6,9 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable as 
 
 use crate::error::OpenError;
 
-/// Bytes a space holds in memory before they are sorted into a file: eight spaces stay below 128 MiB.
-const MEMTABLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Bytes a space holds in memory before they are sorted into a file. Heads are written over and over and
+/// only their last ones go to a file: a small table is quicker to search than to keep.
+const MEMTABLE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// Bytes of journal kept at most. What is read at a start after a crash, so a bound on its length.
 const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;

@@ -68,8 +68,7 @@ impl SingleNode<Durable> {
         let reader = Reader { disk: Disk::open(&directory.engine())?, keyring: keyring.clone() };
         let memory = Arc::new(reader.restore(clock)?);
         let clocks = Arc::clone(&memory) as Arc<dyn Clocks>;
-        let writer = Writer::start(reader.disk.clone(), durability, clocks)
-            .map_err(|error| OpenError::io(path, error))?;
+        let writer = Writer::new(reader.disk.clone(), durability, clocks);
         let behind =
             Durable { writer, reader, keyring, next_sweep_ms: AtomicU64::new(0), _directory: directory };
         Ok(Self { memory, behind })
@@ -104,6 +103,11 @@ impl Durable {
     /// at the next start.
     pub(crate) fn remove(&self, writes: Vec<Write>) {
         let _ = self.writer.submit(Submission { writes, done: Box::new(|| ()) });
+    }
+
+    /// Notes on the disk that somebody is here.
+    pub(crate) fn note_life(&self) {
+        self.writer.note_life();
     }
 
     /// Everything as it is now.

@@ -5,8 +5,8 @@
 //! matches may end with it.
 //!
 //! **How it works.** Live matches are in memory. A change is prepared there under its shard's lock, on
-//! what everyone sees, and the match is claimed; then its records go to the one writing thread, which
-//! writes whatever waits as one batch with one fsync; only then is the change applied to the memory, and
+//! what everyone sees, and the match is claimed; then its records wait for the next group, which is
+//! written as one batch with one fsync; only then is the change applied to the memory, and
 //! so seen by reads, hints, conflicts and the caller. Another change of the same match waits for the
 //! claim and then meets the winner's head. A finished match leaves memory and is read from the disk.
 //! What is due and who waits for what is in the heads themselves: a start reads the live ones. If a write

@@ -233,7 +233,11 @@ impl<B: Backing> MatchStore for SingleNode<B> {
     }
 
     async fn touch(&self, shard: store::Shard) -> Result<Now, StoreError> {
-        Ok(self.memory.shard(shard, |_, now| now))
+        let now = self.memory.shard(shard, |_, now| now);
+        if let Some(durable) = self.behind.durable() {
+            durable.note_life();
+        }
+        Ok(now)
     }
 
     async fn due(&self, shard: store::Shard, limit: usize) -> Result<Due, StoreError> {

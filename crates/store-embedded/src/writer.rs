@@ -1,14 +1,19 @@
-//! The one thread that writes: whatever waits goes to the disk together, with one fsync.
+//! One batch for whatever waits: whoever comes first writes for all who come until then.
+//!
+//! A change joins a queue. The first one starts a leader, a task that lets everyone else run who is ready to,
+//! and then writes all that waits, group after group, until nothing does. So a group forms by itself, no
+//! thread is woken for a commit alone, and what is built for a write is freed where it was built.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use store::StoreError;
+use tokio::runtime::Handle;
+use tokio::task;
 
 use crate::disk::{Disk, Durability, Write};
+use crate::memory::lock;
 
 /// Changes that may wait for the disk. Each belongs to a call, so this is reached only if a disk stalls
 /// for seconds; what comes then is refused.
@@ -37,97 +42,176 @@ pub(crate) trait Clocks: Send + Sync {
     fn take_outage(&self) -> bool;
 }
 
-/// The writing thread. It ends, having written all that waited, when this is dropped.
+/// Where changes wait for the disk. What still waits when this is dropped is written then.
 pub(crate) struct Writer {
-    queue: Option<SyncSender<Submission>>,
-    thread: Option<JoinHandle<()>>,
+    shared: Arc<Shared>,
 }
 
 impl Writer {
-    pub(crate) fn start(
-        disk: Disk,
-        durability: Durability,
-        clocks: Arc<dyn Clocks>,
-    ) -> std::io::Result<Self> {
-        let (queue, waiting) = sync_channel(WAITING_MAX);
-        let writing = Writing { disk, durability, clocks, clocks_written: Instant::now() };
-        let thread = std::thread::Builder::new().name("store-writer".to_owned()).spawn(move || {
-            // Half of a group may have been seen by then: what is on the disk is the truth.
-            if catch_unwind(AssertUnwindSafe(|| writing.run(&waiting))).is_err() {
-                tracing::error!("the store's writer panicked: the process ends");
-                std::process::abort();
-            }
-        })?;
-        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    pub(crate) fn new(disk: Disk, durability: Durability, clocks: Arc<dyn Clocks>) -> Self {
+        let queue = Queue { waiting: Vec::new(), led: false, clocks_written: Instant::now() };
+        let writing = Writing { disk, durability, clocks, group: Vec::new() };
+        Self {
+            shared: Arc::new(Shared {
+                queue: Mutex::new(queue),
+                writing: Mutex::new(Some(writing)),
+                durability,
+            }),
+        }
     }
 
-    /// Hands a change to the thread. If it cannot take it, the change has not happened.
+    /// Takes a change to be written soon. If it cannot, the change has not happened. Waits for nothing.
     pub(crate) fn submit(&self, submission: Submission) -> Result<(), StoreError> {
-        let Some(queue) = &self.queue else { return Err(stopped()) };
-        queue.try_send(submission).map_err(|error| match error {
-            TrySendError::Full(_) => StoreError::Unavailable("the disk does not keep up".to_owned()),
-            TrySendError::Disconnected(_) => stopped(),
-        })
+        let mut queue = lock(&self.shared.queue);
+        if queue.waiting.len() >= WAITING_MAX {
+            return Err(StoreError::Unavailable("the disk does not keep up".to_owned()));
+        }
+        if !queue.led {
+            let runtime = Handle::try_current();
+            let runtime = runtime.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+            queue.led = true;
+            runtime.spawn(Leader { shared: Arc::clone(&self.shared), leads: true }.run());
+        }
+        queue.waiting.push(submission);
+        Ok(())
     }
-}
 
-fn stopped() -> StoreError {
-    StoreError::Unavailable("the store is being closed".to_owned())
+    /// Has the clocks written if they were not for a while: somebody was here, and nothing else may be to
+    /// write for long.
+    pub(crate) fn note_life(&self) {
+        let due = {
+            let queue = lock(&self.shared.queue);
+            queue.clocks_written.elapsed() >= CLOCKS_AGE_MAX && queue.waiting.is_empty()
+        };
+        if due {
+            // One that is lost makes an outage longer.
+            let _ = self.submit(Submission { writes: Vec::new(), done: Box::new(|| ()) });
+        }
+    }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        drop(self.queue.take());
-        if let Some(thread) = self.thread.take() {
-            // A panic there has been reported; nothing is left to do about it.
-            let _ = thread.join();
+        while self.shared.write_group() {}
+        // A leader that is still to come finds nothing, and does not hold the disk open.
+        if let Some(writing) = lock(&self.shared.writing).take() {
+            writing.write(writing.clocks.writes(), writing.durability);
         }
     }
 }
 
+struct Shared {
+    queue: Mutex<Queue>,
+    /// Held while a group is taken, written and shown, so that groups follow each other. None once closed.
+    writing: Mutex<Option<Writing>>,
+    durability: Durability,
+}
+
+struct Queue {
+    waiting: Vec<Submission>,
+    /// A leader will come by.
+    led: bool,
+    clocks_written: Instant,
+}
+
+impl Shared {
+    /// Writes what waits, then lets all of it be seen. Says whether anything did.
+    fn write_group(&self) -> bool {
+        // Half of a group may have been seen by then: what is on the disk is the truth.
+        catch_unwind(AssertUnwindSafe(|| self.write_what_waits())).unwrap_or_else(|_| {
+            tracing::error!("the store's writer panicked: the process ends");
+            std::process::abort()
+        })
+    }
+
+    fn write_what_waits(&self) -> bool {
+        let mut writing = lock(&self.writing);
+        let Some(writing) = writing.as_mut() else { return false };
+        let mut group = std::mem::take(&mut writing.group);
+        let clocks = self.take_group(&mut group);
+        writing.write_group(&mut group, clocks);
+        let any = !group.is_empty();
+        group.drain(..).for_each(|submission| (submission.done)());
+        writing.group = group;
+        any
+    }
+
+    /// Moves what waits into `group`. Says whether the clocks are to be written with it.
+    fn take_group(&self, group: &mut Vec<Submission>) -> bool {
+        let mut queue = lock(&self.queue);
+        if queue.waiting.len() <= GROUP_MAX {
+            std::mem::swap(&mut queue.waiting, group);
+        } else {
+            group.extend(queue.waiting.drain(..GROUP_MAX));
+        }
+        let clocks = !group.is_empty() && queue.clocks_written.elapsed() >= CLOCKS_AGE_MAX;
+        if clocks {
+            queue.clocks_written = Instant::now();
+        }
+        clocks
+    }
+}
+
+/// The task that writes for all, while it leads.
+struct Leader {
+    shared: Arc<Shared>,
+    leads: bool,
+}
+
+impl Leader {
+    async fn run(mut self) {
+        loop {
+            // Whoever is ready to submit a change joins the group.
+            task::yield_now().await;
+            match self.shared.durability {
+                Durability::Power => {
+                    let shared = Arc::clone(&self.shared);
+                    if task::spawn_blocking(move || shared.write_group()).await.is_err() {
+                        // The runtime ends. What waits is written by the next leader, or at the end.
+                        return;
+                    }
+                }
+                // A write that the system only takes note of is faster than its way to another thread.
+                Durability::Process => _ = self.shared.write_group(),
+            }
+            let mut queue = lock(&self.shared.queue);
+            if queue.waiting.is_empty() {
+                (queue.led, self.leads) = (false, false);
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Leader {
+    fn drop(&mut self) {
+        if self.leads {
+            lock(&self.shared.queue).led = false;
+        }
+    }
+}
+
+/// What writes.
 struct Writing {
     disk: Disk,
     durability: Durability,
     clocks: Arc<dyn Clocks>,
-    clocks_written: Instant,
+    /// Empty between two groups; kept for its memory.
+    group: Vec<Submission>,
 }
 
 impl Writing {
-    fn run(mut self, waiting: &Receiver<Submission>) {
-        loop {
-            match waiting.recv_timeout(CLOCKS_AGE_MAX) {
-                Ok(first) => self.write_group(first, waiting),
-                // While nothing happens the clocks need no fsync: one that is lost makes an outage longer.
-                Err(RecvTimeoutError::Timeout) => self.write_clocks(Durability::Process),
-                Err(RecvTimeoutError::Disconnected) => {
-                    self.write_clocks(self.durability);
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Writes a change together with those that wait, then lets all of them be seen.
-    fn write_group(&mut self, first: Submission, waiting: &Receiver<Submission>) {
-        let mut writes = Vec::new();
-        let mut done = Vec::new();
-        for submission in std::iter::once(first).chain(waiting.try_iter()).take(GROUP_MAX) {
-            writes.extend(submission.writes);
-            done.push(submission.done);
-        }
-        if self.clocks.take_outage() || self.clocks_written.elapsed() >= CLOCKS_AGE_MAX {
+    /// Writes the changes of a group, and the clocks where asked or needed.
+    fn write_group(&self, group: &mut [Submission], clocks: bool) {
+        let changes = group.iter().map(|submission| submission.writes.len()).sum();
+        let mut writes = Vec::with_capacity(changes);
+        group.iter_mut().for_each(|submission| writes.append(&mut submission.writes));
+        // While nothing else happens the clocks need no fsync.
+        let durability = if changes == 0 { Durability::Process } else { self.durability };
+        if clocks || (changes > 0 && self.clocks.take_outage()) {
             writes.extend(self.clocks.writes());
-            self.clocks_written = Instant::now();
         }
-        self.write(last_of_each(writes), self.durability);
-        for done in done {
-            done();
-        }
-    }
-
-    fn write_clocks(&mut self, durability: Durability) {
-        self.write(self.clocks.writes(), durability);
-        self.clocks_written = Instant::now();
+        self.write(last_of_each(writes), durability);
     }
 
     /// Ends the process if the write fails. After a failed fsync nobody knows what is on the disk, and

@@ -165,6 +165,27 @@ async fn a_change_whose_caller_is_gone_is_made_as_a_whole_or_not_at_all() {
     store.settle(id, before.version, &[]).await.expect("follow-ups can be settled");
     drop(store);
     let stored = game::load(&place::open(directory.path(), &clock), id).await;
-    assert_eq!(*stored.head, expected);
+    assert_eq!(stored.head, expected);
     assert_eq!(stored.version.counter, before.version.counter + 1);
+}
+
+#[test]
+fn a_change_whose_runtime_ends_is_written_when_the_store_is_closed() {
+    let (clock, directory) = (place::clock(), place::directory());
+    let id = game::id(1);
+    let runtime = || tokio::runtime::Builder::new_current_thread().build().expect("a runtime can be made");
+    let store = place::open(directory.path(), &clock);
+    let first = runtime();
+    let expected = first.block_on(async {
+        game::start(&store, id).await;
+        let commit = game::judge(&store, id, game::seal(Seat::Black, 1)).await;
+        let expected = commit.change.next.clone();
+        let mut call = Box::pin(store.commit(commit));
+        let _ = call.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop()));
+        expected
+    });
+    drop(first);
+    drop(store);
+    let store = place::open(directory.path(), &clock);
+    assert_eq!(runtime().block_on(game::load(&store, id)).head, expected);
 }
