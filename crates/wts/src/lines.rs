@@ -2,10 +2,11 @@
 
 use std::io::Write as _;
 
+use rules::{PerSeat, Position};
 use serde_json::{Value, json};
 use whattheshell::{Finish, VerifiedMatch, VerifiedTurn, v1};
 
-use crate::{board, words};
+use crate::{board, view, words};
 
 /// Tells a match on stdout.
 #[derive(Clone, Copy, Debug)]
@@ -15,13 +16,34 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
+    /// Who plays, and by which settings.
+    pub(crate) fn begin(
+        self,
+        name: &str,
+        players: &PerSeat<String>,
+        settings: Option<&v1::MatchSettings>,
+    ) -> std::io::Result<()> {
+        let PerSeat { black, white } = players;
+        let terms = settings.map(words::terms).unwrap_or_default();
+        self.show(
+            &format!("{name}: {black} (B) against {white} (W); {terms}\n"),
+            json!({ "event": "begin", "match": name, "black": black, "white": white,
+                    "settings": settings.map(self::settings) }),
+        )
+    }
+
     /// A turn, with the board after it.
     ///
     /// # Errors
     /// Stdout is closed, here and below.
     pub(crate) fn turn(self, turn: &VerifiedTurn) -> std::io::Result<()> {
         let cells = [turn.cells.black, turn.cells.white];
-        let text = format!("{}{}", Self::story(turn), board::draw(&turn.position, &cells));
+        let board = board::draw(&turn.position, &cells);
+        let mut text = format!("{}{board}", Self::story(turn));
+        for line in standing(&turn.position) {
+            text.push_str(&line);
+            text.push('\n');
+        }
         self.show(&text, Self::turn_object(turn))
     }
 
@@ -81,6 +103,27 @@ impl Lines {
         self.show(text, json!({ "event": "verified", "turns": verified.turns.len(), "end_hash": hash }))
     }
 
+    /// All turns so far, in short.
+    pub(crate) fn history(self, turns: &[VerifiedTurn]) -> std::io::Result<()> {
+        let lines: Vec<_> = turns.iter().map(words::history).collect();
+        let text = if lines.is_empty() { "nothing yet".to_owned() } else { lines.join("\n") };
+        let objects: Vec<_> = turns.iter().map(Self::turn_object).collect();
+        self.show(&text, json!({ "event": "history", "turns": objects }))
+    }
+
+    /// Something that was asked for and not done.
+    pub(crate) fn refused(
+        self,
+        command: &str,
+        reason: Option<v1::ErrorReason>,
+        text: &str,
+    ) -> std::io::Result<()> {
+        // As the API's errors spell it.
+        let reason = reason.map(|reason| reason.as_str_name().trim_start_matches("ERROR_REASON_"));
+        let object = json!({ "event": "refused", "command": command, "reason": reason, "text": text });
+        self.show(text, object)
+    }
+
     /// Asks a person for a line; a program knows.
     pub(crate) fn prompt(self, what: &str) -> std::io::Result<()> {
         if self.json {
@@ -111,6 +154,13 @@ impl Lines {
         }
         out.flush()
     }
+}
+
+/// What a board says besides what stands on it: eggs by age, and counts once there are any.
+pub(crate) fn standing(position: &Position) -> Vec<String> {
+    let eggs = (!position.eggs().is_empty()).then(|| view::eggs(position));
+    let sudden_death = view::sudden_death(position).map(str::to_owned);
+    eggs.into_iter().chain(view::counts(position)).chain(sudden_death).collect()
 }
 
 /// The settings of a match, as every object has them. Times are milliseconds; what is not set is null.

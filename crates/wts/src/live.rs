@@ -1,6 +1,6 @@
 //! A live match on the screen: keys, the stream and the answers to calls, one after the other.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use crossterm::event::{Event as TerminalEvent, EventStream};
@@ -8,11 +8,12 @@ use futures::StreamExt as _;
 use rules::{Cell, Seat};
 use tokio::sync::mpsc;
 use tokio::time::{Interval, interval};
-use whattheshell::{Client, Error, MatchHandle, MatchStream, Player, Transcript, Update, prost_types, v1};
+use whattheshell::{Client, Error, MatchHandle, MatchStream, Player, Transcript, Update, v1};
 
 use crate::openings::{self, Openings, Unsealed};
 use crate::rematch::{Rematch, Turnout};
 use crate::screen::{Answer, Event, Intent, Offer, Palette, Screen, Viewer};
+use crate::server_clock::ServerClock;
 use crate::terminal::{Terminal, Told};
 use crate::{rematch, seating, words};
 
@@ -89,8 +90,7 @@ struct Live {
     screen: Screen,
     updates: MatchStream,
     source: Source,
-    /// The server's clock less this machine's, ms: for the display of clocks only.
-    ahead_ms: i64,
+    clock: ServerClock,
     answers: (mpsc::Sender<Answer>, mpsc::Receiver<Answer>),
     is_over: bool,
     /// Who plays, and where; none for a spectator.
@@ -106,13 +106,12 @@ impl Live {
         updates: MatchStream,
         source: Source,
     ) -> anyhow::Result<Self> {
-        let info = client.server_info().await.map_err(seating::explain)?;
-        let ahead_ms = info.server_time.as_ref().map_or(0, |time| millis(time) - local_ms());
+        let clock = ServerClock::of(client).await.map_err(seating::explain)?;
         Ok(Self {
             screen,
             updates,
             source,
-            ahead_ms,
+            clock,
             answers: mpsc::channel(ANSWERS_MAX),
             is_over: false,
             seat: None,
@@ -127,7 +126,7 @@ impl Live {
         let mut tick = interval(TICK);
         loop {
             self.screen.update(Event::Connected(self.updates.is_connected()));
-            let now_ms = u64::try_from(local_ms() + self.ahead_ms).unwrap_or_default();
+            let now_ms = self.clock.now_ms();
             terminal.draw(|frame| self.screen.draw(frame, now_ms))?;
             let event = tokio::select! {
                 came = self.next(&mut tick) => match came? {
@@ -316,14 +315,4 @@ fn in_words(error: &Error) -> String {
         Some(advice) => format!("{error}: {advice}"),
         None => error.to_string(),
     }
-}
-
-fn millis(time: &prost_types::Timestamp) -> i64 {
-    time.seconds.saturating_mul(1_000).saturating_add(i64::from(time.nanos / 1_000_000))
-}
-
-/// This machine's clock, ms since 1970.
-fn local_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -19,6 +19,7 @@ mod replay;
 mod screen;
 mod seating;
 mod serve;
+mod server_clock;
 mod store_command;
 mod table;
 mod terminal;
@@ -26,6 +27,7 @@ mod terms;
 mod token;
 mod vectors;
 mod verify;
+mod view;
 mod watch;
 mod words;
 

@@ -13,6 +13,7 @@ use whattheshell::{Client, MatchHandle, Player, v1};
 use crate::lines::Lines;
 use crate::openings::{self, Openings};
 use crate::person::Person;
+use crate::server_clock::ServerClock;
 use crate::table::Table;
 use crate::terms::Terms;
 use crate::{live, lobby, rematch, seating, terminal};
@@ -101,7 +102,8 @@ async fn play(
     let seat = game.seat().context("you have no seat in this match")?;
     let openings = openings(&game, seat, arguments).await?;
     if arguments.plain || arguments.json || !terminal::is_there() {
-        let table = Table::new(game, seat, openings, Lines { json: arguments.json });
+        let clock = ServerClock::of(client).await.map_err(seating::explain)?;
+        let table = Table::new(game, seat, openings, Lines { json: arguments.json }, clock);
         return table.play(person).await.map(|()| None);
     }
     let back = format!("come back with --match {name}");

@@ -8,13 +8,12 @@ use clap::Args;
 use crossterm::event::{Event as TerminalEvent, EventStream};
 use futures::StreamExt as _;
 use rules::PerSeat;
-use serde_json::json;
 use whattheshell::{Client, Collection, Transcript, Update, VerifiedMatch, v1};
 
 use crate::lines::Lines;
 use crate::screen::{Event, Intent, Palette, Screen, Viewer};
 use crate::terminal::{self, Terminal, Told};
-use crate::{seating, verify, words};
+use crate::{seating, verify};
 
 /// Options of `wts replay`.
 #[derive(Args)]
@@ -86,12 +85,7 @@ fn players(message: &v1::Transcript) -> PerSeat<String> {
 }
 
 fn by_lines(lines: Lines, message: &v1::Transcript, verified: &VerifiedMatch) -> std::io::Result<()> {
-    let PerSeat { black, white } = players(message);
-    let terms = message.settings.as_ref().map(words::terms).unwrap_or_default();
-    lines.show(
-        &format!("{}: {black} (B) against {white} (W); {terms}\n", verified.name),
-        json!({ "event": "begin", "match": verified.name, "black": black, "white": white }),
-    )?;
+    lines.begin(&verified.name, &players(message), message.settings.as_ref())?;
     for turn in &verified.turns {
         lines.turn(turn)?;
     }

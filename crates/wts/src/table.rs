@@ -2,37 +2,49 @@
 
 use anyhow::Context as _;
 use futures::StreamExt as _;
-use rules::{Cell, NotationError, Seat};
+use rules::{Cell, NotationError, PerSeat, Seat};
 use serde_json::json;
 use whattheshell::{Error, Finish, MatchHandle, Update, VerifiedTurn, v1};
 
-use crate::lines::Lines;
+use crate::lines::{self, Lines};
 use crate::openings::{self, Openings, Unsealed};
 use crate::person::{Person, Said};
+use crate::server_clock::ServerClock;
+use crate::view::{self, View};
 use crate::words::News;
 use crate::{board, seating, words};
 
 const HELP: &str = "\
   E5       seal a move for the open turn: a column A to I, then a row 1 to 9; it is final
-  board    show the board again
+  board    show the board, the clocks and what each player does
+  history  show all turns so far
   draw     offer a draw; the offer is gone when the turn resolves
   accept   accept the other one's offer; decline declines it
   resign   give up
   quit     leave; the match and its clock go on
   help     this";
 
+const LEAVING_LOSES: &str = "\
+your sealed move is not revealed yet. It is kept on this machine: if you leave, come back
+by --match before the time to reveal it is over, or you lose. `quit` again leaves";
+
 /// A match and the person who plays it.
 pub(crate) struct Table {
     game: MatchHandle,
     seat: Seat,
+    players: PerSeat<String>,
     /// Where his moves are kept, if he has to reveal them.
     openings: Option<Openings>,
     lines: Lines,
+    clock: ServerClock,
     /// The turn that waits for a move.
     due: Option<u32>,
-    last_cells: Vec<Cell>,
+    /// Verified turns; a match has at most 500.
+    turns: Vec<VerifiedTurn>,
     /// What goes on, as it was last told.
     status: v1::MatchStatus,
+    /// The move that he has sealed, with its turn.
+    sealed: Option<(u32, Cell)>,
     /// Whether he knows that leaving now loses.
     is_warned: bool,
     /// The turn whose move only somebody else can reveal.
@@ -47,15 +59,25 @@ enum Next {
 
 impl Table {
     /// The table of a player who has this seat.
-    pub(crate) fn new(game: MatchHandle, seat: Seat, openings: Option<Openings>, lines: Lines) -> Self {
+    pub(crate) fn new(
+        game: MatchHandle,
+        seat: Seat,
+        openings: Option<Openings>,
+        lines: Lines,
+        clock: ServerClock,
+    ) -> Self {
+        let player = |seat| game.player_in(seat).to_owned();
         Self {
+            players: PerSeat { black: player(Seat::Black), white: player(Seat::White) },
             game,
             seat,
             openings,
             lines,
+            clock,
             due: None,
-            last_cells: Vec::new(),
+            turns: Vec::new(),
             status: v1::MatchStatus::default(),
+            sealed: None,
             is_warned: false,
             sealed_elsewhere: None,
         }
@@ -66,12 +88,6 @@ impl Table {
     /// # Errors
     /// The match is lost sight of, a call fails for good, or the moves that were kept cannot be read.
     pub(crate) async fn play(mut self, person: &mut Person) -> anyhow::Result<()> {
-        let opponent = self.game.player_in(self.seat.opponent());
-        let (name, seat) = (self.game.name(), self.seat);
-        self.lines.show(
-            &format!("{name}: you play {seat} against {opponent}; `help` helps"),
-            json!({ "event": "begin", "match": name, "seat": seat.to_string(), "opponent": opponent }),
-        )?;
         self.restore()?;
         let mut updates = self.game.watch();
         loop {
@@ -92,10 +108,12 @@ impl Table {
         }
     }
 
-    fn restore(&self) -> anyhow::Result<()> {
+    fn restore(&mut self) -> anyhow::Result<()> {
         let Some(openings) = &self.openings else { return Ok(()) };
         for (turn, cell) in openings.restore(&self.game)? {
-            self.say(&format!("{cell} was kept here for turn {turn}, and is revealed when it is due"))?;
+            self.sealed = Some((turn, cell));
+            let text = format!("{cell} was kept here for turn {turn}, and is revealed when it is due");
+            self.lines.show(&text, json!({ "event": "kept", "turn": turn, "cell": cell.to_string() }))?;
         }
         Ok(())
     }
@@ -111,56 +129,123 @@ impl Table {
 
     fn update(&mut self, update: Update) -> anyhow::Result<()> {
         match update {
-            Update::Turn(turn) => self.turn(&turn)?,
-            Update::Status(status) => self.status(status)?,
-            _ => {}
+            Update::Snapshot(snapshot) => self.begin(&snapshot),
+            Update::Turn(turn) => self.turn(turn),
+            Update::Status(status) => self.status(status),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
-    fn turn(&mut self, turn: &VerifiedTurn) -> anyhow::Result<()> {
+    fn begin(&self, snapshot: &v1::MatchSnapshot) -> anyhow::Result<()> {
+        let (name, seat) = (self.game.name(), self.seat);
+        let opponent = &self.players[seat.opponent()];
+        let settings = snapshot.settings.clone().unwrap_or_default();
+        let terms = words::terms(&settings);
+        Ok(self.lines.show(
+            &format!("{name}: you play {seat} against {opponent}; {terms}; `help` helps"),
+            json!({ "event": "begin", "match": name, "seat": seat.to_string(), "opponent": opponent,
+                    "black": self.players.black, "white": self.players.white,
+                    "settings": lines::settings(&settings) }),
+        )?)
+    }
+
+    fn turn(&mut self, turn: VerifiedTurn) -> anyhow::Result<()> {
         self.due = None;
+        self.sealed = None;
         self.forget(|openings| openings.forget_until(turn.turn))?;
-        self.last_cells = vec![turn.cells.black, turn.cells.white];
-        Ok(self.lines.turn_in_words(turn)?)
+        self.lines.turn_in_words(&turn)?;
+        self.turns.push(turn);
+        Ok(())
     }
 
     fn status(&mut self, status: v1::MatchStatus) -> anyhow::Result<()> {
-        if status.state() == v1::MatchState::Waiting {
-            self.say("waiting for the other player")?;
+        self.sealed = view::own_seal(&status).or(self.sealed);
+        let before = std::mem::replace(&mut self.status, status);
+        if self.lines.json {
+            self.lines.show("", self.view().object())?;
         }
-        if self.game.is_due(&status) && self.due != Some(status.turn) {
-            self.due = Some(status.turn);
-            if self.lines.json {
-                self.lines.show("", json!({ "event": "due", "turn": status.turn }))?;
-            }
-            self.show_board()?;
-            self.prompt()?;
-        }
-        self.mind_opening(&status)?;
-        let news = words::news(Some(self.seat), &self.status, &status);
-        if !news.is_empty() {
+        let is_newly_due = self.game.is_due(&self.status) && self.due != Some(self.status.turn);
+        let said = self.news(&before, is_newly_due);
+        if !said.is_empty() {
             self.end_prompt()?;
         }
-        for news in &news {
-            match news {
-                News::Offered => self.say(&format!("{news}: `accept` or `decline`"))?,
-                news => self.say(&news.to_string())?,
+        self.mind_opening()?;
+        self.tell_draws(&before)?;
+        said.iter().filter(|_| !self.lines.json).try_for_each(|line| self.say(line))?;
+        if is_newly_due {
+            self.due = Some(self.status.turn);
+            let deadline = words::seat_status(&self.status, self.seat).and_then(|own| own.deadline);
+            let deadline_ms = deadline.as_ref().map(words::stamp_ms);
+            if self.lines.json {
+                let turn = self.status.turn;
+                self.lines.show("", json!({ "event": "due", "turn": turn, "deadline_ms": deadline_ms }))?;
+            } else {
+                self.show_board()?;
             }
         }
-        self.status = status;
-        if news.is_empty() { Ok(()) } else { self.prompt() }
+        if said.is_empty() && !is_newly_due { Ok(()) } else { self.prompt() }
+    }
+
+    /// What a person is told of a status: what the other one does, where it is something new.
+    fn news(&self, before: &v1::MatchStatus, is_newly_due: bool) -> Vec<String> {
+        let mut said = Vec::new();
+        let opponent = self.seat.opponent();
+        if self.status.state() == v1::MatchState::Waiting && before.state() != v1::MatchState::Waiting {
+            said.push("waiting for the other player".to_owned());
+        }
+        let deed = self.view().deed(opponent);
+        let was = View { status: before, ..self.view() }.deed(opponent);
+        // The board comes with it.
+        if !is_newly_due && deed != was && !deed.is_empty() {
+            said.push(format!(
+                "{opponent}, {}: {deed}",
+                self.players[opponent].trim_start_matches("players/")
+            ));
+        }
+        said.extend(words::news(Some(self.seat), before, &self.status).iter().map(|news| match news {
+            News::Offered => format!("{news}: `accept` or `decline`"),
+            news => news.to_string(),
+        }));
+        said
+    }
+
+    /// Tells programs of offers, by either side, and of answers.
+    fn tell_draws(&self, before: &v1::MatchStatus) -> std::io::Result<()> {
+        let turn = self.status.turn;
+        let offer = |status: &v1::MatchStatus, seat| {
+            words::seat_status(status, seat).map_or(v1::DrawOffer::Unspecified, |side| side.draw_offer())
+        };
+        for seat in Seat::BOTH.into_iter().filter(|_| self.lines.json) {
+            let is_new = before.turn != turn || offer(before, seat) != offer(&self.status, seat);
+            let by = seat.to_string();
+            let object = match offer(&self.status, seat) {
+                v1::DrawOffer::Open => json!({ "event": "draw_offered", "turn": turn, "by": by }),
+                v1::DrawOffer::Declined => {
+                    json!({ "event": "draw_answered", "turn": turn, "offered_by": by, "accepted": false })
+                }
+                _ => continue,
+            };
+            if is_new {
+                self.lines.show("", object)?;
+            }
+        }
+        Ok(())
     }
 
     /// Says it once if only somebody else can reveal the move of the turn that is played.
-    fn mind_opening(&mut self, status: &v1::MatchStatus) -> anyhow::Result<()> {
-        let lacks = self.openings.as_ref().is_some_and(|openings| openings.lack(&self.game, status));
-        if lacks && self.sealed_elsewhere != Some(status.turn) {
-            self.sealed_elsewhere = Some(status.turn);
-            self.end_prompt()?;
-            self.say(words::SEALED_ELSEWHERE)?;
+    fn mind_opening(&mut self) -> anyhow::Result<()> {
+        let lacks = self.openings.as_ref().is_some_and(|openings| openings.lack(&self.game, &self.status));
+        let turn = self.status.turn;
+        if lacks && self.sealed_elsewhere != Some(turn) {
+            self.sealed_elsewhere = Some(turn);
+            let object = json!({ "event": "sealed_elsewhere", "turn": turn });
+            self.lines.show(words::SEALED_ELSEWHERE, object)?;
         }
         Ok(())
+    }
+
+    fn view(&self) -> View<'_> {
+        View { status: &self.status, seat: Some(self.seat), sealed: self.sealed }
     }
 
     fn say(&self, text: &str) -> anyhow::Result<()> {
@@ -168,14 +253,21 @@ impl Table {
     }
 
     fn show_board(&self) -> anyhow::Result<()> {
-        if self.lines.json {
-            return Ok(());
+        let position = self.game.position();
+        let last = self.turns.last().map(|turn| vec![turn.cells.black, turn.cells.white]);
+        let mut text = board::draw(&position, &last.unwrap_or_default());
+        let now_ms = self.clock.now_ms();
+        for line in lines::standing(&position).into_iter().chain(self.view().lines(&self.players, now_ms)) {
+            text.push_str(&line);
+            text.push('\n');
         }
-        self.say(&board::draw(&self.game.position(), &self.last_cells))
+        let turn = self.game.turn();
+        let object = json!({ "event": "board", "turn": turn, "position": position.to_string() });
+        Ok(self.lines.show(text.trim_end_matches('\n'), object)?)
     }
 
     fn prompt(&self) -> anyhow::Result<()> {
-        let Some(turn) = self.due.filter(|_| !self.lines.json) else { return Ok(()) };
+        let Some(turn) = self.due else { return Ok(()) };
         Ok(self.lines.prompt(&format!("turn {turn}, {}'s cell", self.seat))?)
     }
 
@@ -189,22 +281,30 @@ impl Table {
             "" => {}
             "help" | "?" => self.say(HELP)?,
             "board" => self.show_board()?,
+            "history" => self.lines.history(&self.turns)?,
             "quit" | "exit" if self.is_warned || !self.game.is_to_reveal(&self.status) => {
                 return Ok(Next::Leave);
             }
             "quit" | "exit" => {
                 self.is_warned = true;
-                self.say(
-                    "your sealed move is not revealed yet. It is kept on this machine: if you leave, come back\n\
-                     by --match before the time to reveal it is over, or you lose. `quit` again leaves",
-                )?;
+                self.lines.refused("quit", None, LEAVING_LOSES)?;
             }
-            "draw" => self.offer_draw().await?,
-            "accept" => self.answer_draw(true).await?,
-            "decline" => self.answer_draw(false).await?,
-            "resign" => {
+            "draw" => {
+                let offered = self.game.offer_draw(self.status.turn).await;
+                self.answered("draw", offered, "a draw is offered, until the turn resolves")?;
+            }
+            "accept" => {
                 // The stream tells the end.
-                self.game.resign().await.map_err(seating::explain)?;
+                let answered = self.game.answer_draw(self.status.turn, true).await;
+                self.answered("accept", answered, "")?;
+            }
+            "decline" => {
+                let answered = self.game.answer_draw(self.status.turn, false).await;
+                self.answered("decline", answered, "the draw is declined")?;
+            }
+            "resign" => {
+                let resigned = self.game.resign().await;
+                self.answered("resign", resigned, "")?;
                 return Ok(Next::Go);
             }
             _ => self.choose(&line.to_ascii_uppercase()).await?,
@@ -213,46 +313,59 @@ impl Table {
         Ok(Next::Go)
     }
 
+    /// Says how a command went; programs see what it did by the match.
+    fn answered<T>(&self, command: &str, answer: Result<T, Error>, done: &str) -> anyhow::Result<()> {
+        match answer {
+            Ok(_) if done.is_empty() || self.lines.json => Ok(()),
+            Ok(_) => self.say(done),
+            Err(error) => self.refused(command, error),
+        }
+    }
+
+    fn refused(&self, command: &str, error: Error) -> anyhow::Result<()> {
+        match error {
+            Error::Api(error) => {
+                Ok(self.lines.refused(command, Some(error.reason()), &format!("refused: {error}"))?)
+            }
+            error => Err(seating::explain(error)),
+        }
+    }
+
     /// Seals the named cell, or says why not.
     async fn choose(&mut self, name: &str) -> anyhow::Result<()> {
+        let refused = |reason, text: &str| Ok(self.lines.refused("seal", reason, text)?);
         let cell: Cell = match name.parse() {
             Ok(cell) => cell,
-            Err(NotationError::OffBoard) => return self.say("that cell is off the board, which is A1 to I9"),
-            Err(NotationError::Malformed) => return self.say("that is no cell: type one like E5, or `help`"),
+            Err(NotationError::OffBoard) => {
+                return refused(None, "that cell is off the board, which is A1 to I9");
+            }
+            Err(NotationError::Malformed) => {
+                return refused(None, "that is no cell: type one like E5, or `help`");
+            }
         };
-        let Some(turn) = self.due else { return self.say("there is nothing to seal now: wait for the turn") };
+        let Some(turn) = self.due else {
+            return refused(None, "there is nothing to seal now: wait for the turn");
+        };
         if !self.game.position().is_empty(cell) {
-            return self.say(&format!("{cell} is occupied; choose an empty cell"));
+            let why = format!("{cell} is occupied; choose an empty cell");
+            return refused(Some(v1::ErrorReason::CellOccupied), &why);
         }
         match openings::seal(&self.game, self.openings.as_ref(), turn, cell).await {
             Ok(()) => {
                 self.due = None;
-                self.say(&format!("sealed {cell}; the other player sees it when the turn resolves"))
+                self.sealed = Some((turn, cell));
+                let text = format!("sealed {cell}; the other player sees it when the turn resolves");
+                let object = json!({ "event": "sealed", "turn": turn, "cell": cell.to_string() });
+                Ok(self.lines.show(&text, object)?)
             }
-            Err(Unsealed::Unkept(error)) => self.say(&format!("{error:#}")),
+            Err(Unsealed::Unkept(error)) => refused(None, &format!("{error:#}")),
             Err(Unsealed::Failed(error)) if error.is_uncertain() => {
-                self.say(&format!("{error}\nit may have gone in; type {cell} again to make sure"))
+                let text = format!("{error}\nit may have gone in; type {cell} again to make sure");
+                let object = json!({ "event": "unanswered", "turn": turn, "cell": cell.to_string(),
+                                     "text": error.to_string() });
+                Ok(self.lines.show(&text, object)?)
             }
-            Err(Unsealed::Failed(Error::Api(error))) => self.say(&format!("refused: {error}")),
-            Err(Unsealed::Failed(error)) => Err(seating::explain(error)),
-        }
-    }
-
-    async fn offer_draw(&self) -> anyhow::Result<()> {
-        match self.game.offer_draw(self.status.turn).await {
-            Ok(_) => self.say("a draw is offered, until the turn resolves"),
-            Err(Error::Api(error)) => self.say(&format!("refused: {error}")),
-            Err(error) => Err(seating::explain(error)),
-        }
-    }
-
-    async fn answer_draw(&self, accept: bool) -> anyhow::Result<()> {
-        match self.game.answer_draw(self.status.turn, accept).await {
-            // The stream tells the end.
-            Ok(_) if accept => Ok(()),
-            Ok(_) => self.say("the draw is declined"),
-            Err(Error::Api(error)) => self.say(&format!("refused: {error}")),
-            Err(error) => Err(seating::explain(error)),
+            Err(Unsealed::Failed(error)) => self.refused("seal", error),
         }
     }
 
@@ -260,7 +373,10 @@ impl Table {
     async fn finish(&self, finish: &Finish) -> anyhow::Result<()> {
         self.end_prompt()?;
         self.forget(Openings::forget)?;
-        self.show_board()?;
+        if !self.lines.json {
+            let last = self.turns.last().map(|turn| vec![turn.cells.black, turn.cells.white]);
+            self.say(&board::draw(&self.game.position(), &last.unwrap_or_default()))?;
+        }
         let won = finish.ending.as_ref().and_then(|ending| ending.result.winner());
         let you = match won {
             Some(winner) if winner == self.seat => "you win; ",
@@ -270,16 +386,18 @@ impl Table {
         self.lines.finish_as(finish, &format!("{you}{}", words::finish(finish)))?;
         let transcript = self.game.transcript().await.map_err(seating::explain)?;
         let verified = transcript.verify().context("the transcript does not hold")?;
-        let said = format!("the transcript is verified, {} turns", verified.turns.len());
-        self.lines.verified_as(&verified, &said)?;
-        if !self.lines.json {
-            self.say(&format!("a rematch: wts play --rematch {}", self.game.name()))?;
-        }
-        Ok(())
+        let said = format!(
+            "the transcript is verified, {} turns\na rematch: wts play --rematch {}",
+            verified.turns.len(),
+            self.game.name()
+        );
+        Ok(self.lines.verified_as(&verified, &said)?)
     }
 
     fn leave(&self) -> anyhow::Result<()> {
-        self.say(&format!("the match goes on; come back with --match {}", self.game.name()))
+        let name = self.game.name();
+        let text = format!("the match goes on; come back with --match {name}");
+        Ok(self.lines.show(&text, json!({ "event": "left", "match": name }))?)
     }
 
     fn lost(&self, error: Error) -> anyhow::Error {

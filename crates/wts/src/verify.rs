@@ -200,14 +200,14 @@ impl Proof<'_> {
     }
 
     fn json(&self) -> serde_json::Value {
-        let number = |number: Option<u8>| number.map(u64::from);
+        let finish = self.verified.finish.as_ref();
         let PerSeat { black, white } = self.signed();
         json!({
             "match": self.verified.name,
             "verified": true,
             "turns": self.verified.turns.len(),
-            "result": number(self.verified.result().map(|result| result.number())),
-            "reason": number(self.verified.reason().map(|reason| reason.number())),
+            "result": finish.map(|finish| finish.message.result().as_str_name()),
+            "reason": finish.map(|finish| finish.message.reason().as_str_name()),
             "last_hash": self.verified.last_hash.to_string(),
             "commitments_signed": {"black": black, "white": white},
             "signed_by": self.server_key().map(|key| key.id.as_str()),

@@ -5,11 +5,13 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use futures::StreamExt as _;
-use serde_json::json;
+use rules::{PerSeat, Seat};
 use whattheshell::{Client, Player, Update, v1};
 
 use crate::lines::Lines;
-use crate::{live, seating, terminal, words};
+use crate::server_clock::ServerClock;
+use crate::view::View;
+use crate::{live, seating, terminal};
 
 /// Options of `wts watch`.
 #[derive(Args)]
@@ -51,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             seating::session(&client, arguments.token.as_deref(), arguments.player.as_deref()).await?;
         let lines = Lines { json: arguments.json };
         if arguments.plain || arguments.json || !terminal::is_there() {
-            return by_lines(lines, &player, &arguments.game).await;
+            return by_lines(lines, &client, &player, &arguments.game).await;
         }
         let left = live::watch(&client, &player, &arguments.game).await?;
         if let Some((verdict, checked)) = left.verdict {
@@ -64,11 +66,21 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     watched.map(|()| ExitCode::SUCCESS)
 }
 
-async fn by_lines(lines: Lines, player: &Player, name: &str) -> anyhow::Result<()> {
+async fn by_lines(lines: Lines, client: &Client, player: &Player, name: &str) -> anyhow::Result<()> {
     let mut updates = player.watch(name);
+    let clock = ServerClock::of(client).await.map_err(seating::explain)?;
+    let (mut players, mut last) = (PerSeat::default(), Vec::new());
     while let Some(update) = updates.next().await {
         match update.map_err(seating::explain)? {
-            Update::Snapshot(snapshot) => begin(lines, &snapshot)?,
+            Update::Snapshot(snapshot) => {
+                let player = |seat: &Option<v1::MatchSeat>| seat.clone().unwrap_or_default().player;
+                players = PerSeat { black: player(&snapshot.black), white: player(&snapshot.white) };
+                lines.begin(&snapshot.name, &players, snapshot.settings.as_ref())?;
+            }
+            Update::Status(status) => {
+                let view = View { status: &status, seat: None, sealed: None };
+                tell_status(lines, &players, view, clock.now_ms(), &mut last)?;
+            }
             Update::Turn(turn) => lines.turn(&turn)?,
             Update::Finished(finish) => {
                 lines.finish(&finish)?;
@@ -81,12 +93,19 @@ async fn by_lines(lines: Lines, player: &Player, name: &str) -> anyhow::Result<(
     bail!("the stream ended before the match")
 }
 
-fn begin(lines: Lines, snapshot: &v1::MatchSnapshot) -> std::io::Result<()> {
-    let player = |seat: &Option<v1::MatchSeat>| seat.clone().unwrap_or_default().player;
-    let (black, white) = (player(&snapshot.black), player(&snapshot.white));
-    let terms = snapshot.settings.as_ref().map(words::terms).unwrap_or_default();
-    lines.show(
-        &format!("{}: {black} (B) against {white} (W); {terms}\n", snapshot.name),
-        json!({ "event": "begin", "match": snapshot.name, "black": black, "white": white }),
-    )
+/// Tells what the players do, whenever that has changed.
+fn tell_status(
+    lines: Lines,
+    players: &PerSeat<String>,
+    view: View<'_>,
+    now_ms: u64,
+    last: &mut Vec<String>,
+) -> std::io::Result<()> {
+    let deeds = Seat::BOTH.map(|seat| view.seat_words(seat)).to_vec();
+    if lines.json || deeds != *last {
+        let text = format!("now: {}", view.lines(players, now_ms).join("; "));
+        lines.show(&text, view.object())?;
+    }
+    *last = deeds;
+    Ok(())
 }

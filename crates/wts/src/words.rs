@@ -13,6 +13,22 @@ pub(crate) fn turn(turn: &VerifiedTurn) -> Vec<String> {
     lines
 }
 
+/// A turn in a line.
+pub(crate) fn history(turn: &VerifiedTurn) -> String {
+    let count = |is_meant: fn(&Event) -> bool| turn.events.iter().filter(|event| is_meant(event)).count();
+    let mut line = format!("{:>3}  {}  {}", turn.turn, turn.cells.black, turn.cells.white);
+    let counted = [
+        (count(|event| matches!(event, Event::Collided { .. })), "egg laid"),
+        (count(|event| matches!(event, Event::Captured(_))), "captured"),
+        (count(|event| matches!(event, Event::Hatched { .. })), "hatched"),
+        (count(|event| matches!(event, Event::Vanished { .. })), "vanished"),
+    ];
+    for (count, what) in counted.into_iter().filter(|(count, _)| *count > 0) {
+        line.push_str(&if count == 1 { format!("  {what}") } else { format!("  {count} {what}") });
+    }
+    line
+}
+
 fn event(event: &Event) -> String {
     match *event {
         Event::Placed { seat, cell } => format!("{seat} lands on {cell}"),

@@ -9,7 +9,7 @@ use rules::{Seat, Status};
 use whattheshell::v1;
 
 use super::grid::Scale;
-use super::paint::{NOTE_LINES_MAX, history, letter, shorten, sides, wrap};
+use super::paint::{NOTE_LINES_MAX, letter, shorten, sides, wrap};
 use super::{Popup, Screen, Viewer};
 use crate::words;
 
@@ -122,9 +122,9 @@ impl Screen {
             let (black, white) = (outcome.winning_turtles.black, outcome.winning_turtles.white);
             let mut words: Vec<String> = match outcome.status {
                 Status::SuddenDeath => {
-                    vec![format!("SUDDEN DEATH {black}:{white}; {}", history(turn).trim())]
+                    vec![format!("SUDDEN DEATH {black}:{white}; {}", words::history(turn).trim())]
                 }
-                _ => vec![history(turn)],
+                _ => vec![words::history(turn)],
             };
             if room > 1 {
                 let told = words::turn(turn);

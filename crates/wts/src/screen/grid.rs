@@ -2,9 +2,10 @@
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use rules::{Cell, Piece, Seat};
+use rules::Cell;
 
 use super::Screen;
+use crate::board;
 
 /// How large the board is drawn, in characters.
 #[derive(Clone, Copy)]
@@ -34,10 +35,7 @@ impl Screen {
     /// The board with row 9 on top. The cells of the last turn stand in round brackets, the chosen one in
     /// square ones.
     pub(super) fn grid(&self, scale: Scale) -> Vec<Line<'static>> {
-        let mut letters = String::from("   ");
-        for column in 'A'..='I' {
-            letters.push_str(&format!("{column:^width$} ", width = scale.cell_width));
-        }
+        let letters = board::letters(scale.cell_width);
         let mut lines = vec![Line::from(letters.clone())];
         for row in (0..9).rev() {
             lines.push(self.row(row, scale));
@@ -54,7 +52,7 @@ impl Screen {
         for (column, cell) in Cell::all().filter(|cell| cell.row() == row).enumerate() {
             spans.push(Span::styled(marks[column].to_string(), self.mark_style(marks[column])));
             let piece = position.piece(cell);
-            let text = format!("{:^width$}", self.symbol(cell, piece), width = scale.cell_width);
+            let text = format!("{:^width$}", board::symbol(&position, cell), width = scale.cell_width);
             spans.push(Span::styled(text, self.palette.piece(piece)));
         }
         spans.push(Span::styled(marks[9].to_string(), self.mark_style(marks[9])));
@@ -62,31 +60,12 @@ impl Screen {
         Line::from(spans)
     }
 
-    /// A letter, and for an egg its place in the order of hatching, 1 the next.
-    fn symbol(&self, cell: Cell, piece: Option<Piece>) -> String {
-        match piece {
-            None => ".".to_owned(),
-            Some(Piece::Turtle(Seat::Black)) => "B".to_owned(),
-            Some(Piece::Turtle(Seat::White)) => "W".to_owned(),
-            Some(Piece::Egg) => {
-                let age = self.position().eggs().iter().position(|egg| *egg == cell).unwrap_or_default();
-                format!("e{}", age + 1)
-            }
-        }
-    }
-
     /// What stands before, between and after the cells of a row.
     fn marks(&self, row: u8) -> [char; 10] {
-        let mut marks = [' '; 10];
         let last = self.shown().map(|turn| [turn.cells.black, turn.cells.white]);
         let last = last.into_iter().flatten().map(|cell| (cell, '(', ')'));
-        for (cell, open, close) in last.chain(self.selection().map(|cell| (cell, '[', ']'))) {
-            if cell.row() == row {
-                marks[usize::from(cell.column())] = open;
-                marks[usize::from(cell.column()) + 1] = close;
-            }
-        }
-        marks
+        let marked: Vec<_> = last.chain(self.selection().map(|cell| (cell, '[', ']'))).collect();
+        board::marks(row, &marked)
     }
 
     fn mark_style(&self, mark: char) -> Style {

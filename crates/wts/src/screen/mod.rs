@@ -2,7 +2,6 @@
 //! update and that is drawn at a given time. It does no I/O: what is to be done comes back as an
 //! [`Intent`].
 
-mod clock;
 mod compact;
 mod grid;
 mod keys;
@@ -17,6 +16,7 @@ use whattheshell::{Finish, Update, VerifiedTurn, v1};
 
 pub(crate) use palette::Palette;
 
+use crate::view::{self, View};
 use crate::words::{self, News};
 
 /// Who looks at the screen.
@@ -287,11 +287,7 @@ impl Screen {
                 news => news.to_string(),
             });
         }
-        let own = status.own_seal.as_ref().and_then(|own| own.cell);
-        let own = own.and_then(|cell| u8::try_from(cell).ok()).and_then(Cell::from_number);
-        if let Some(cell) = own {
-            self.sealed = Some((status.turn, cell));
-        }
+        self.sealed = view::own_seal(&status).or(self.sealed);
         self.status = status;
         let is_kept = self.kept.is_some_and(|(turn, _)| turn == self.status.turn);
         if self.sealed.is_none() && is_kept && self.seat().is_some_and(|seat| self.has_sealed(seat)) {
@@ -369,11 +365,12 @@ impl Screen {
 
     /// Whether a seat is known to have sealed the open turn.
     fn has_sealed(&self, seat: Seat) -> bool {
-        let is_told = self.seat_status(seat).and_then(|status| status.sealed).unwrap_or(false);
-        let is_own = self.seat() == Some(seat)
-            && (self.status.own_seal.is_some()
-                || self.sealed.is_some_and(|(turn, _)| turn == self.status.turn));
-        is_told || is_own
+        self.view().has_sealed(seat)
+    }
+
+    /// The status as the viewer may know it.
+    fn view(&self) -> View<'_> {
+        View { status: &self.status, seat: self.seat(), sealed: self.sealed }
     }
 
     /// Whether the player has a move to seal.

@@ -5,12 +5,12 @@ use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::style::Stylize as _;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
-use rules::{Event, Seat, Status};
-use whattheshell::{VerifiedTurn, v1};
+use rules::Seat;
+use whattheshell::VerifiedTurn;
 
 use super::grid::Scale;
-use super::{Fit, Note, Offer, Popup, Screen, Viewer, clock, compact};
-use crate::words;
+use super::{Fit, Note, Offer, Popup, Screen, Viewer, compact};
+use crate::{view, words};
 
 /// The smallest terminal that everything fits into, columns and rows.
 const SIZE_WHOLE: (u16, u16) = (80, 24);
@@ -154,47 +154,21 @@ impl Screen {
         if self.viewer == Viewer::Reader {
             return self.shown().map(|turn| chosen(turn, seat)).unwrap_or_default();
         }
-        let Some(status) = self.seat_status(seat).filter(|_| self.finish.is_none()) else {
-            return String::new();
-        };
-        let is_own = self.seat() == Some(seat);
-        let own_cell = self.sealed.filter(|(turn, _)| is_own && *turn == self.status.turn);
-        let mut said = match self.status.state() {
-            v1::MatchState::Waiting if status.joined => "is here".to_owned(),
-            v1::MatchState::Waiting => "has not joined yet".to_owned(),
-            v1::MatchState::Revealing if status.revealed == Some(true) => "has revealed".to_owned(),
-            v1::MatchState::Revealing => "has sealed, reveals now".to_owned(),
-            v1::MatchState::Open if self.has_sealed(seat) => match own_cell {
-                Some((_, cell)) => format!("sealed {cell}, which only you know"),
-                None => "has sealed".to_owned(),
-            },
-            v1::MatchState::Open if is_own => "to choose".to_owned(),
-            v1::MatchState::Open if status.sealed.is_none() => "hidden until both have sealed".to_owned(),
-            v1::MatchState::Open => "chooses".to_owned(),
-            _ => String::new(),
-        };
-        if status.draw_offer() == v1::DrawOffer::Open {
-            said.push_str("; offers a draw");
-        }
-        said
+        if self.finish.is_some() { String::new() } else { self.view().seat_words(seat) }
+    }
+
+    /// What a seat's clock has left.
+    pub(super) fn clock(&self, seat: Seat, now_ms: u64) -> Option<String> {
+        if self.finish.is_some() { None } else { self.view().clock(seat, now_ms) }
     }
 
     /// Eggs by age, and the counts once there are any.
     fn standing(&self, width: usize) -> Vec<Line<'static>> {
         let position = self.position();
-        let eggs: Vec<_> =
-            position.eggs().iter().zip(1..).map(|(cell, age)| format!("e{age} {cell}")).collect();
-        let eggs = if eggs.is_empty() { "none".to_owned() } else { eggs.join(", ") };
-        let mut lines: Vec<_> =
-            wrap(&format!("Eggs, oldest first: {eggs}"), width).into_iter().map(Line::from).collect();
-        let outcome = position.outcome();
-        let (black, white) = (outcome.winning_turtles.black, outcome.winning_turtles.white);
-        if black > 0 || white > 0 {
-            lines.push(Line::from(format!("Winning turtles: black {black}, white {white}")));
-        }
-        if outcome.status == Status::SuddenDeath {
-            lines.push(Line::styled("SUDDEN DEATH: the next lead wins", self.palette.warning()));
-        }
+        let mut lines: Vec<_> = wrap(&view::eggs(&position), width).into_iter().map(Line::from).collect();
+        lines.extend(view::counts(&position).map(Line::from));
+        let sudden_death = view::sudden_death(&position);
+        lines.extend(sudden_death.map(|said| Line::styled(said, self.palette.warning())));
         lines
     }
 
@@ -212,7 +186,7 @@ impl Screen {
     fn draw_history(&self, frame: &mut Frame<'_>, area: Rect) {
         let height = usize::from(area.height.saturating_sub(2));
         let turns = self.turns.iter().take(self.at).rev().take(height);
-        let lines = turns.map(|turn| Line::from(history(turn))).collect();
+        let lines = turns.map(|turn| Line::from(words::history(turn))).collect();
         panel(frame, area, " history: black, white ".to_owned(), lines);
     }
 
@@ -367,30 +341,14 @@ fn chosen(turn: &VerifiedTurn, seat: Seat) -> String {
         Seat::Black => turn.message.black.as_ref(),
         Seat::White => turn.message.white.as_ref(),
     };
-    let sealed = opening.and_then(|opening| opening.seal_time.as_ref()).and_then(clock::stamp_ms);
-    let opened = turn.message.open_time.as_ref().and_then(clock::stamp_ms);
+    let sealed = opening.and_then(|opening| opening.seal_time.as_ref()).map(words::stamp_ms);
+    let opened = turn.message.open_time.as_ref().map(words::stamp_ms);
     match (opened, sealed) {
         (Some(opened), Some(sealed)) => {
-            format!("{} after {}", turn.cells[seat], clock::words(sealed.saturating_sub(opened)))
+            format!("{} after {}", turn.cells[seat], view::length(sealed.saturating_sub(opened)))
         }
         _ => turn.cells[seat].to_string(),
     }
-}
-
-/// A turn in a line.
-pub(super) fn history(turn: &VerifiedTurn) -> String {
-    let count = |is_meant: fn(&Event) -> bool| turn.events.iter().filter(|event| is_meant(event)).count();
-    let mut line = format!("{:>3}  {}  {}", turn.turn, turn.cells.black, turn.cells.white);
-    let counted = [
-        (count(|event| matches!(event, Event::Collided { .. })), "egg laid"),
-        (count(|event| matches!(event, Event::Captured(_))), "captured"),
-        (count(|event| matches!(event, Event::Hatched { .. })), "hatched"),
-        (count(|event| matches!(event, Event::Vanished { .. })), "vanished"),
-    ];
-    for (count, what) in counted.into_iter().filter(|(count, _)| *count > 0) {
-        line.push_str(&if count == 1 { format!("  {what}") } else { format!("  {count} {what}") });
-    }
-    line
 }
 
 /// A text in lines of at most this width, broken between words.

@@ -263,8 +263,8 @@ fn clocks_count_down_by_the_time_that_is_given() {
     };
     let clocks = [0, 60_500, 291_500, 299_900, 400_000].map(&mut clock);
     assert_eq!(clocks, ["5:00", "3:59", "8.5 s", "0.1 s", "0.0 s"]);
-    assert_eq!(clock::words(90_061_000), "1 d 1 h");
-    assert_eq!(clock::words(3_661_000), "1:01:01");
+    assert_eq!(crate::view::length(90_061_000), "1 d 1 h");
+    assert_eq!(crate::view::length(3_661_000), "1:01:01");
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn a_demo_shows_every_turn_and_verifies_the_match() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(text.contains("turn 1\n  - "), "{text}");
-    assert!(text.contains("    A  B  C  D  E  F  G  H  I\n 9 "), "{text}");
+    assert!(text.contains("    A   B   C   D   E   F   G   H   I\n9 "), "{text}");
     assert!(text.lines().last().is_some_and(|line| line.starts_with("the transcript is verified")), "{text}");
 }
 

@@ -4,6 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 
+use serde_json::Value;
+
 pub(crate) const PROMPT: &str = "cell> ";
 
 /// Where players' files are, if a test does not say otherwise.
@@ -91,9 +93,13 @@ fn two_people_play_by_invite() {
     let (mut ann, mut bob) = seated(&url);
     ann.write("e5");
     bob.write("E5");
-    let turn = ann.read_until(PROMPT);
-    assert!(turn.contains("both chose E5: they collide, and an egg is laid there"), "{turn}");
-    assert!(turn.contains("[e]"), "{turn}");
+    ann.read_until("both chose E5: they collide, and an egg is laid there");
+    let board = ann.read_until(PROMPT);
+    for what in ["(e1 )", "Eggs, oldest first: e1 E5", "(you): to choose, ", ": chooses, "] {
+        assert!(board.contains(what), "{what:?} is not in {board}");
+    }
+    ann.write("history");
+    assert!(ann.read_until(PROMPT).contains("  1  E5  E5  egg laid"));
     bob.read_until(PROMPT);
     bob.write("resign");
     let (said, code) = ann.end();
@@ -208,6 +214,7 @@ fn what_is_no_move_is_explained_and_asked_again() {
     }
     ann.write("A1");
     bob.write("I9");
+    ann.read_until(" lands on I9");
     ann.read_until(PROMPT);
     ann.write("I9");
     let said = ann.read_until(PROMPT);
@@ -226,7 +233,7 @@ fn a_player_comes_back_to_his_match() {
     ann.read_until(PROMPT);
     ann.write("A1");
     bob.write("I9");
-    assert!(bob.read_until(PROMPT).contains("lands on A1"));
+    bob.read_until("lands on A1");
 }
 
 #[test]
@@ -260,4 +267,69 @@ fn a_program_plays_by_json_lines() {
     assert!(said.lines().skip(1).all(|line| line.starts_with('{') && line.ends_with('}')), "{said}");
     assert!(said.contains(r#""event":"verified""#), "{said}");
     assert_eq!(code, Some(0));
+}
+
+/// What a player who speaks JSON says, up to and including the next event of this kind.
+fn events_until(player: &mut Process, event: &str) -> Vec<Value> {
+    let mut said = Vec::new();
+    loop {
+        let line = player.read_until("\n");
+        let object: Value = serde_json::from_str(&line).expect("a line is an object");
+        let is_last = object["event"] == event;
+        said.push(object);
+        if is_last {
+            return said;
+        }
+    }
+}
+
+/// The event of this kind that comes next.
+fn event(player: &mut Process, event: &str) -> Value {
+    events_until(player, event).pop().expect("it ends with one")
+}
+
+#[test]
+fn a_program_is_told_by_json_what_the_screen_shows() {
+    let (_server, url) = server();
+    let invite = ["play", "--server", &url, "--as", "ann", "--json", "--invite", "bob", "--seat", "black"];
+    let mut ann = Process::start(&[&invite[..], &["--bank-s", "300+5"]].concat());
+    let invited = event(&mut ann, "invited");
+    let code = invited["code"].as_str().expect("a code");
+    let mut bob = Process::start(&["play", "--server", &url, "--as", "bob", "--json", "--accept", code]);
+    let begin = event(&mut ann, "begin");
+    assert_eq!((&begin["seat"], &begin["opponent"]), (&"black".into(), &"players/bob".into()));
+    assert_eq!(begin["settings"]["bank_initial_ms"], 300_000);
+    assert_eq!(begin["settings"]["start_time_ms"], 120_000);
+    let due = event(&mut ann, "due");
+    assert!(due["deadline_ms"].as_u64().is_some_and(|stamp| stamp > 0), "{due}");
+    event(&mut bob, "due");
+
+    ann.write("J1");
+    assert_eq!(event(&mut ann, "refused")["command"], "seal");
+    ann.write("accept");
+    assert_eq!(event(&mut ann, "refused")["reason"], "NO_OPEN_OFFER");
+    ann.write("draw");
+    for player in [&mut ann, &mut bob] {
+        let offered = event(player, "draw_offered");
+        assert_eq!((&offered["turn"], &offered["by"]), (&1.into(), &"black".into()));
+    }
+    bob.write("decline");
+    for player in [&mut ann, &mut bob] {
+        assert_eq!(event(player, "draw_answered")["accepted"], false);
+    }
+    ann.write("E5");
+    let sealed = event(&mut ann, "sealed");
+    assert_eq!((&sealed["turn"], &sealed["cell"]), (&1.into(), &"E5".into()));
+    let status = event(&mut bob, "status");
+    assert_eq!((&status["black"]["sealed"], &status["own_cell"]), (&true.into(), &Value::Null));
+    bob.write("D4");
+    event(&mut ann, "turn");
+    event(&mut ann, "due");
+    ann.write("history");
+    assert_eq!(event(&mut ann, "history")["turns"][0]["white"], "D4");
+    ann.write("E5");
+    assert_eq!(event(&mut ann, "refused")["reason"], "CELL_OCCUPIED");
+    bob.write("resign");
+    assert_eq!(event(&mut ann, "finished")["result"], "MATCH_RESULT_BLACK_WINS");
+    assert_eq!(event(&mut ann, "verified")["turns"], 1);
 }

@@ -29,6 +29,12 @@ fn replay(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_wts")).arg("replay").args(arguments).output().expect("wts runs")
 }
 
+/// What was said, without the lines that begin like this: a replay knows nothing of what went on between
+/// turns.
+fn without(beginning: &str, said: &str) -> String {
+    said.split_inclusive('\n').filter(|line| !line.starts_with(beginning)).collect()
+}
+
 #[test]
 fn a_spectator_watches_line_by_line_and_replays_what_he_saw() {
     let (said, _server, url, name) = watched(&[]);
@@ -36,7 +42,8 @@ fn a_spectator_watches_line_by_line_and_replays_what_he_saw() {
         "(B) against",
         "5 min a turn",
         "both chose E5: they collide",
-        "[e]",
+        "(e1 )",
+        "Eggs, oldest first: e1 E5",
         "after turn 1: ",
         "the transcript is verified: 1 turns",
     ] {
@@ -46,6 +53,8 @@ fn a_spectator_watches_line_by_line_and_replays_what_he_saw() {
     let file = folder.path().join("match.bin");
     let file = file.to_str().expect("a path of text");
     let fetched = replay(&["--server", &url, "--as", "eve", &name, "--save", file]);
+    assert!(said.contains("now: black, "), "{said}");
+    let said = without("now: ", &said);
     assert_eq!(String::from_utf8_lossy(&fetched.stdout), said, "the same as he saw");
     let kept = replay(&[file]);
     assert_eq!(kept.stdout, fetched.stdout, "the same without a server");
@@ -63,6 +72,8 @@ fn a_spectator_watches_line_by_line_and_replays_what_he_saw() {
 #[test]
 fn a_spectator_watches_by_json_lines() {
     let (said, _server, url, name) = watched(&["--json"]);
+    assert!(said.contains(r#""state":"MATCH_STATE_OPEN""#), "{said}");
+    let said: String = without(r#"{"black":{"#, &said);
     assert_eq!(said.lines().count(), 4, "{said}");
     for event in ["begin", "turn", "finished", "verified"] {
         let field = format!(r#""event":"{event}""#);
