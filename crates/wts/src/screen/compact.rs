@@ -23,6 +23,7 @@ pub(super) const PLAYER_HELP: &[&str] = &[
     "d Enter   offer a draw",
     "a Enter   accept one; n declines it",
     "r         resign, after a question",
+    "PgUp PgDn earlier boards; End: now",
     "q         leave; m a rematch, at the end",
     "B black, W white, e1 hatches next",
     "( ) the last turn's cells",

@@ -62,9 +62,10 @@ impl Screen {
 
     /// What stands before, between and after the cells of a row.
     fn marks(&self, row: u8) -> [char; 10] {
+        let selection = self.selection().filter(|_| !self.looks_back());
         let last = self.shown().map(|turn| [turn.cells.black, turn.cells.white]);
         let last = last.into_iter().flatten().map(|cell| (cell, '(', ')'));
-        let marked: Vec<_> = last.chain(self.selection().map(|cell| (cell, '[', ']'))).collect();
+        let marked: Vec<_> = last.chain(selection.map(|cell| (cell, '[', ']'))).collect();
         board::marks(row, &marked)
     }
 

@@ -9,6 +9,9 @@ use super::{Fit, Intent, Offer, Popup, Screen, Viewer};
 /// Where the cursor appears: in the middle of the board.
 const MIDDLE: u8 = 40;
 
+/// How many turns a page of a replay has.
+const READER_STEP: usize = 10;
+
 impl Screen {
     /// Takes a key in.
     pub(super) fn key(&mut self, key: KeyEvent) -> Option<Intent> {
@@ -30,7 +33,9 @@ impl Screen {
         match (key.code, self.viewer) {
             (KeyCode::Char('?'), _) => self.popup = Some(Popup::Help),
             (KeyCode::Char('q' | 'Q'), _) => return self.leave(),
-            (code, Viewer::Reader) => self.step(code),
+            (code, Viewer::Reader) => self.step(code, READER_STEP),
+            (KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End, _) => self.step(key.code, 1),
+            (KeyCode::Enter | KeyCode::Esc, _) if self.looks_back() => self.at = self.turns.len(),
             (code, Viewer::Player(_)) if self.finish.is_none() => return self.play(code),
             (KeyCode::Char('m' | 'M'), Viewer::Player(_)) if self.rematch != Offer::Impossible => {
                 return Some(Intent::Rematch { want: true });
@@ -62,14 +67,14 @@ impl Screen {
         Some(Intent::Leave)
     }
 
-    /// Steps through a replay.
-    fn step(&mut self, code: KeyCode) {
+    /// Steps through the turns, or a page of them.
+    fn step(&mut self, code: KeyCode, page: usize) {
         let last = self.turns.len();
         self.at = match code {
             KeyCode::Right | KeyCode::Down | KeyCode::Enter | KeyCode::Char(' ') => (self.at + 1).min(last),
             KeyCode::Left | KeyCode::Up | KeyCode::Backspace => self.at.saturating_sub(1),
-            KeyCode::PageDown => (self.at + 10).min(last),
-            KeyCode::PageUp => self.at.saturating_sub(10),
+            KeyCode::PageDown => (self.at + page).min(last),
+            KeyCode::PageUp => self.at.saturating_sub(page),
             KeyCode::Home => 0,
             KeyCode::End => last,
             _ => self.at,
@@ -77,6 +82,8 @@ impl Screen {
     }
 
     fn play(&mut self, code: KeyCode) -> Option<Intent> {
+        // What is chosen is shown on the board that it is chosen for.
+        self.at = self.turns.len();
         match code {
             KeyCode::Up => self.move_cursor(0, 1),
             KeyCode::Down => self.move_cursor(0, -1),
@@ -173,7 +180,7 @@ impl Screen {
             });
             return None;
         }
-        if !self.position().is_empty(cell) {
+        if !self.head().is_empty(cell) {
             self.warn(&format!("{cell} is taken; choose an empty cell"));
             return None;
         }

@@ -154,7 +154,7 @@ pub(crate) struct Screen {
     is_commit_reveal: bool,
     /// Verified turns; a match has at most 500.
     turns: Vec<VerifiedTurn>,
-    /// How many turns are on the board: all, unless a reader steps.
+    /// How many turns are on the board: all, unless somebody steps back.
     at: usize,
     status: v1::MatchStatus,
     finish: Option<Finish>,
@@ -268,13 +268,17 @@ impl Screen {
     }
 
     fn turn(&mut self, turn: VerifiedTurn) {
+        // Who looks at an earlier board is not torn away from it.
+        let looks_back = self.looks_back();
         self.turns.push(turn);
-        self.at = self.turns.len();
+        if !looks_back {
+            self.at = self.turns.len();
+        }
         self.sealed = None;
         self.is_sealing = false;
         self.note = None;
         // A cell that somebody else has just taken is no choice any more.
-        if self.selection().is_some_and(|cell| !self.position().is_empty(cell)) {
+        if self.selection().is_some_and(|cell| !self.head().is_empty(cell)) {
             self.input.clear();
             self.cursor = None;
         }
@@ -351,8 +355,19 @@ impl Screen {
         self.at.checked_sub(1).and_then(|index| self.turns.get(index))
     }
 
+    /// The board that is shown.
     fn position(&self) -> Position {
         self.shown().map_or_else(Position::initial, |turn| turn.position)
+    }
+
+    /// The board that is played on.
+    fn head(&self) -> Position {
+        self.turns.last().map_or_else(Position::initial, |turn| turn.position)
+    }
+
+    /// Whether the board that is shown is an earlier one than that.
+    fn looks_back(&self) -> bool {
+        self.at < self.turns.len()
     }
 
     fn next_turn(&self) -> u32 {

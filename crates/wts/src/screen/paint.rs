@@ -30,6 +30,7 @@ const PLAYER_HELP: &[&str] = &[
     "Esc            forget what was typed",
     "d Enter        offer a draw; it is gone when the turn resolves",
     "a Enter        accept the other one's offer; n declines it",
+    "PageUp, Down   an earlier board, a later one; End: the one that is played on",
     "r              give up, after a question",
     "q              leave; the match and its clock go on",
     "m              offer or accept a rematch, at the end",
@@ -39,7 +40,9 @@ const PLAYER_HELP: &[&str] = &[
 ];
 
 const WATCHER_HELP: &[&str] = &[
-    "q   leave",
+    "PageUp, PageDown   an earlier board, a later one",
+    "Home, End          the empty board, the one that is played on",
+    "q                  leave",
     "",
     "B black, W white, e1 the egg that hatches next, e2 the one after.",
     "( ) the last turn's cells.",
@@ -122,6 +125,10 @@ impl Screen {
         match (self.viewer, self.shown()) {
             (Viewer::Reader, shown) => {
                 format!(" after turn {} of {} ", shown.map_or(0, |turn| turn.turn), self.turns.len())
+            }
+            (_, shown) if self.looks_back() => {
+                let shown = shown.map_or(0, |turn| turn.turn);
+                format!(" turn {shown} of {}, End: now ", self.turns.len())
             }
             (_, Some(turn)) if self.finish.is_some() => format!(" after turn {} ", turn.turn),
             _ => format!(" turn {} ", self.next_turn()),

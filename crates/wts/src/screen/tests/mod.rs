@@ -10,6 +10,8 @@ use whattheshell::sealing::{Digest, EndReason, Ending, MatchResult};
 
 use super::*;
 
+mod stepping;
+
 /// When turns open, seconds since 1970.
 const OPENED_S: i64 = 1_000_000;
 
@@ -462,23 +464,6 @@ fn help_is_over_every_screen() {
         play.press("", KeyCode::Esc);
         play.hides(&["any key closes it"]);
     }
-}
-
-#[test]
-fn a_replay_steps_forth_and_back() {
-    let mut play = Play::new(Viewer::Reader);
-    play.turn("E5", "D4");
-    play.turn("C3", "C3");
-    play.finish(MatchResult::Draw, EndReason::AgreedDraw);
-    play.0.rewind();
-    play.shows(&["after turn 0 of 2", "replay, verified"]);
-    play.press("", KeyCode::Right);
-    play.shows(&["after turn 1 of 2", "black lands on E5", "E5 after 3.0 s", "D4 after 1:15"]);
-    play.hides(&["a draw: agreed"]);
-    play.press("", KeyCode::End);
-    play.shows(&["after turn 2 of 2", "both chose C3", "a draw: agreed"]);
-    play.press("", KeyCode::Left);
-    play.shows(&["after turn 1 of 2"]);
 }
 
 #[test]
