@@ -255,7 +255,8 @@ impl Hub {
     }
 
     fn next_check(&self, shard: Shard, summary: &Summary) -> Duration {
-        let due = summary.due.and_then(|due| self.recent.until(shard, due));
+        // What is overdue changes any moment, and a hint comes of it.
+        let due = summary.due.and_then(|due| self.recent.until(shard, due)).filter(|due| !due.is_zero());
         let due = due.map(|due| due + Duration::from_millis(SPREAD_MS) + spread());
         due.map_or(around(CHECK_MS), |due| due.min(around(CHECK_MS)))
     }

@@ -10,6 +10,7 @@ use store::{Commit, CommitOutcome, Due, Hints, Loaded, MatchStore, Shard, StoreE
 
 use crate::call::Call;
 use crate::envelope;
+use crate::names::Place;
 use crate::redis_store::RedisStore;
 use crate::reply::{Reply, unexpected, unreadable, unwritable};
 use crate::scripts::{Script, Status};
@@ -22,8 +23,7 @@ const TURNS_MAX: usize = 128;
 
 impl RedisStore {
     /// A call on a match: head, turns, due set, clock; the match's id is the first argument.
-    fn on_match(&self, script: &Arc<Script>, id: MatchId) -> Call {
-        let place = self.place(id);
+    fn on_match(&self, script: &Arc<Script>, place: Place, id: MatchId) -> Call {
         let names = &self.names;
         let keys =
             vec![names.head(&place, id), names.turns(&place, id), names.due_set(&place), names.clock(&place)];
@@ -55,15 +55,17 @@ impl RedisStore {
     fn to_commit(&self, commit: &Commit) -> Result<(Call, Stored), StoreError> {
         let Commit { expected, nonce, judged, change } = commit;
         let id = change.next.id;
-        let head = Arc::new(change.next.clone());
+        let head = Arc::clone(&change.next);
         let version = expected.next(*nonce);
         let stamp = judged.stamp;
         let record = envelope::write_record(&head, version, stamp, &self.keyring);
-        let turn = change.turn().map_or(Ok(Vec::new()), codec::encode_turn);
+        let turn = change.turn().map_or(Ok(Vec::new()), |turn| codec::encode_turn(turn));
         let follow_ups = envelope::write_follow_ups(&change.follow_ups);
+        let place = self.place(id);
+        let channel = self.names.match_channel(&place, id);
         let not_after = change.not_after.map_or(String::new(), |at| at.as_ms().to_string());
         let call = self
-            .on_match(&self.scripts.commit, id)
+            .on_match(&self.scripts.commit, place, id)
             .argument(envelope::version_bytes(*expected))
             .argument(envelope::version_bytes(version))
             .number(stamp.as_ms())
@@ -71,7 +73,7 @@ impl RedisStore {
             .argument(not_after)
             .number(head.due().map_or(0, Stamp::as_ms))
             .number(envelope::kept_until_ms(&head))
-            .telling(self.names.match_channel(&self.place(id), id))
+            .telling(channel)
             .argument(record.map_err(|error| unwritable(&error))?)
             .argument(turn.map_err(|error| unwritable(&error))?)
             .list(follow_ups.map_err(|error| unwritable(&error))?);
@@ -160,12 +162,12 @@ impl MatchStore for RedisStore {
     }
 
     async fn create(&self, change: Change, nonce: [u8; 8]) -> Result<Loaded, StoreError> {
-        let head = Arc::new(change.next);
+        let head = change.next;
         let (id, version) = (head.id, Version::first(nonce));
         let record = envelope::write_record(&head, version, head.created, &self.keyring);
         let follow_ups = envelope::write_follow_ups(&change.follow_ups);
         let call = self
-            .on_match(&self.scripts.create, id)
+            .on_match(&self.scripts.create, self.place(id), id)
             .argument(envelope::version_bytes(version))
             .number(head.created.as_ms())
             .number(head.due().map_or(0, Stamp::as_ms))
@@ -243,8 +245,10 @@ impl MatchStore for RedisStore {
 
     async fn settle(&self, id: MatchId, version: Version, done: &[FollowUp]) -> Result<(), StoreError> {
         let done = envelope::write_follow_ups(done).map_err(|error| unwritable(&error))?;
-        let call =
-            self.on_match(&self.scripts.settle, id).argument(envelope::version_bytes(version)).list(done);
+        let call = self
+            .on_match(&self.scripts.settle, self.place(id), id)
+            .argument(envelope::version_bytes(version))
+            .list(done);
         self.step(id, call).await
     }
 }

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use redis_servers::{Flavor, Options as ServerOptions, Sentinel};
+use referee::Stamp;
 use rules::Seat;
-use store::{MatchStore as _, StoreError};
+use store::{
+    Indexed, MatchStore as _, PlayerStore as _, RequestKey, RequestRecord, RequestStore as _, StoreError,
+};
 
 use crate::place::ONE_REPLICA;
 use crate::{game, place};
@@ -58,6 +61,47 @@ async fn a_commit_that_no_replica_has_is_neither_answered_nor_seen() {
         assert_eq!(read, next, "after {:?}", before.version);
         // What was owed goes out behind the next write that is durable.
         game::come_to(&mut hints, next, Duration::from_secs(5)).await;
+    }
+}
+
+/// Time stands still here, so that nothing but the guard itself makes a read write: WAIT covers only the
+/// writes of its own connection, and what is read may be somebody else's that no replica has.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_waits_for_what_it_rests_on() {
+    for flavor in Flavor::ALL {
+        let servers = start(flavor).await;
+        let options = place::fresh(&servers.url()).with_durability(ONE_REPLICA);
+        let clock = place::clock();
+        let (store, other) =
+            (place::scripted(&options, &clock).await, place::scripted(&options, &clock).await);
+        let id = game::id();
+        game::start(&store, id).await;
+        let commit = game::judge(&store, id, &game::seal(Seat::Black, 1)).await.expect("it is judged");
+        let entry = Indexed { match_id: id, finished: false, created: Stamp::from_ms(1_000) };
+        let request = RequestKey { actor: "players/ann".to_owned(), request_id: "r".to_owned() };
+        let record = RequestRecord { mac: [1; 32], created_id: [1; 16] };
+
+        let replicas = replicas(&servers).await;
+        replicas.iter().for_each(|replica| replica.stop().expect("a replica can be stopped"));
+        let shard = store::Shard::of(id, store.shard_count());
+        let unanswered = [
+            store.commit(commit.clone()).await.map(drop),
+            store.index_match("players/ann", entry).await,
+            store.remember(request.clone(), record).await.map(drop),
+            other.load(id).await.map(drop),
+            other.commit(commit).await.map(drop),
+            other.turns(id, 1, 10).await.map(drop),
+            other.due(shard, 10).await.map(drop),
+            other.now(id).await.map(drop),
+            other.watch(id).await.map(drop),
+            other.matches_of("players/ann", None, None, 10).await.map(drop),
+            other.open_invites_of("players/ann", 10).await.map(drop),
+            other.remember(request, record).await.map(drop),
+        ];
+        for (number, answer) in unanswered.iter().enumerate() {
+            assert!(matches!(answer, Err(StoreError::Unavailable(_))), "call {number}: {answer:?}");
+        }
+        replicas.iter().for_each(|replica| replica.cont().expect("a replica can go on"));
     }
 }
 

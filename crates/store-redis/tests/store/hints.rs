@@ -11,7 +11,7 @@ use crate::{game, place};
 /// Within this time the last change is known everywhere, whatever was lost.
 const REPAIRED_MAX: Duration = Duration::from_secs(5);
 
-/// The bus is cut at the moment of the last change, and nothing follows it.
+/// Everything is cut at the moment of the last change, and nothing follows it.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_change_comes_though_all_connections_were_cut() {
     for flavor in Flavor::ALL {
@@ -30,6 +30,28 @@ async fn the_last_change_comes_though_all_connections_were_cut() {
             cut.expect("connections can be cut");
             committed.expect("a commit outlives its connection");
             game::come_to(&mut hints, expected, REPAIRED_MAX).await;
+        }
+    }
+}
+
+/// The change is hinted at while the watcher's node does not hear.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_comes_though_its_hint_was_not_heard() {
+    for flavor in Flavor::ALL {
+        let server = Single::start(flavor, &ServerOptions::new()).await.expect("a server can be started");
+        let options = place::fresh(&server.url());
+        let (store, other) = (place::node(&options).await, place::node(&options).await);
+        let id = game::id();
+        game::start(&store, id).await;
+        let mut hints = other.watch(id).await.expect("a stored match can be watched");
+        for turn in 1..=3 {
+            game::act(&store, id, game::seal(Seat::Black, turn)).await;
+            let seal = game::judge(&store, id, &game::seal(Seat::White, turn)).await;
+            let seal = seal.expect("a stored match can be read");
+            let last = seal.expected.next(seal.nonce);
+            server.server().ask(&["CLIENT", "KILL", "TYPE", "pubsub"]).await.expect("it can be cut");
+            store.commit(seal).await.expect("a commit is answered");
+            game::come_to(&mut hints, last, REPAIRED_MAX).await;
         }
     }
 }
