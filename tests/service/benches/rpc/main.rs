@@ -28,6 +28,10 @@ use figure::Figure;
 use server::Role;
 use side::Caller;
 
+/// That of `wts`.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Figures that are measured together.
 struct Bench {
     /// The name of each figure. Who asks for the first gets all.
