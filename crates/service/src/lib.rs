@@ -30,6 +30,7 @@ mod player_service;
 mod player_watch;
 mod server;
 mod watch;
+mod workers;
 
 pub use node::NodeConfig;
 pub use server::{REQUEST_BYTES_MAX, ServeError, Server};

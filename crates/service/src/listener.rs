@@ -33,16 +33,37 @@ pub(crate) fn connections(
     listener: TcpListener,
     connections_max: usize,
     first_bytes_timeout: Duration,
-) -> BoxStream<'static, Result<Connection, Infallible>> {
+) -> BoxStream<'static, Accepted> {
     let permits = Arc::new(Semaphore::new(connections_max.clamp(1, Semaphore::MAX_PERMITS)));
     stream::unfold((listener, permits), move |(listener, permits)| async move {
         // Nobody closes the semaphore, so the stream has no end.
         let permit = Arc::clone(&permits).acquire_owned().await.ok()?;
-        let (stream, _) = accept(|| listener.accept()).await;
-        let connection = Connection::new(stream, permit, first_bytes_timeout);
-        Some((Ok(connection), (listener, permits)))
+        let stream = accept(|| async { listener.accept().await?.0.into_std() }).await;
+        Some((Accepted { stream, permit, first_bytes_timeout }, (listener, permits)))
     })
     .boxed()
+}
+
+/// A connection that no runtime has yet.
+pub(crate) struct Accepted {
+    stream: std::net::TcpStream,
+    permit: OwnedSemaphorePermit,
+    first_bytes_timeout: Duration,
+}
+
+impl Accepted {
+    /// The connection on the runtime of the caller, which serves it; `worker` is told when it ends. None,
+    /// which is logged, if the system refuses.
+    pub(crate) fn open(self, worker: Option<Arc<()>>) -> Option<Result<Connection, Infallible>> {
+        let Self { stream, permit, first_bytes_timeout } = self;
+        match TcpStream::from_std(stream) {
+            Ok(stream) => Some(Ok(Connection::new(stream, (permit, worker), first_bytes_timeout))),
+            Err(error) => {
+                warn!(%error, "an accepted connection cannot be served");
+                None
+            }
+        }
+    }
 }
 
 /// Accepts one connection, however often that fails: a peer that left early, no descriptor free.
@@ -69,7 +90,7 @@ where
 pub(crate) struct Connection {
     // Fields are dropped in this order: the descriptor is closed before the place is given away.
     stream: TcpStream,
-    _permit: OwnedSemaphorePermit,
+    _place: (OwnedSemaphorePermit, Option<Arc<()>>),
     first_bytes: Option<FirstBytes>,
 }
 
@@ -81,12 +102,16 @@ struct FirstBytes {
 }
 
 impl Connection {
-    fn new(stream: TcpStream, permit: OwnedSemaphorePermit, first_bytes_timeout: Duration) -> Self {
+    fn new(
+        stream: TcpStream,
+        place: (OwnedSemaphorePermit, Option<Arc<()>>),
+        first_bytes_timeout: Duration,
+    ) -> Self {
         // It fails only if the peer is gone already, which the first read tells.
         let _ = stream.set_nodelay(true);
         let timeout = Box::pin(sleep(first_bytes_timeout));
         let first_bytes = Some(FirstBytes { missing: FIRST_BYTES, timeout });
-        Self { stream, _permit: permit, first_bytes }
+        Self { stream, _place: place, first_bytes }
     }
 }
 

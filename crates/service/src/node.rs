@@ -32,6 +32,9 @@ pub struct NodeConfig {
     pub connections_max: usize,
     /// How long a connection may be open without having sent its first bytes. Then it is closed.
     pub first_bytes_timeout: Duration,
+    /// Threads that serve connections, each with a runtime of its own: one a core where the process is
+    /// there for the server. With 0 all is served on the runtime that the server is run on.
+    pub workers: usize,
 }
 
 impl Default for NodeConfig {
@@ -41,6 +44,7 @@ impl Default for NodeConfig {
             dev: false,
             connections_max: CONNECTIONS_MAX,
             first_bytes_timeout: FIRST_BYTES_TIMEOUT,
+            workers: 0,
         }
     }
 }

@@ -1,13 +1,12 @@
 //! The server: the RPC services behind their layers, from a listener to the end of its grace.
 
 use std::any::Any;
-use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::Stream;
+use futures::StreamExt as _;
 use http::Response;
 use middleware::{
     ApiKeys, Auth, AuthLayer, BrowserLayer, DeadlineLayer, ReasonLayer, TokenIssuer, TraceLayer,
@@ -33,11 +32,12 @@ use crate::convert::errors;
 use crate::drain::DrainLayer;
 use crate::feed_service::Feed;
 use crate::idempotency::RequestKeys;
-use crate::listener::{self, Connection};
+use crate::listener;
 use crate::match_service::Matches;
 use crate::matchmaking_service::Matchmaking;
 use crate::node::{Node, NodeConfig};
 use crate::player_service::Players;
+use crate::workers::{Dealt, Workers};
 
 /// The largest request, bytes: the longest one, an invite with all its settings, is below 2 KiB.
 pub const REQUEST_BYTES_MAX: usize = 64 * 1024;
@@ -66,6 +66,9 @@ pub enum ServeError {
     /// The reflection service refused the descriptors.
     #[error("the API's descriptors cannot be served: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
+    /// A thread that serves could not start, or ended.
+    #[error("a thread that serves: {0}")]
+    Worker(#[from] std::io::Error),
 }
 
 /// A server of the whole API on one node. All that it needs comes from outside.
@@ -110,14 +113,24 @@ impl Server {
         let reflection = self.reflection;
         let node = Arc::new(self.into_node(draining));
         let (health, routes) = routes(&node, reflection).await?;
-        let NodeConfig { connections_max, first_bytes_timeout, .. } = node.config;
+        let NodeConfig { connections_max, first_bytes_timeout, workers, .. } = node.config;
         let incoming = listener::connections(listener, connections_max, first_bytes_timeout);
-        let mut stopping = drain.subscribe();
-        let stop = async move {
-            // An error says that the sender is gone, and then the server is to stop as well.
-            let _ = stopping.wait_for(|stopping| *stopping).await;
+        let layers = (DrainLayer::new(drain.subscribe()), AuthLayer::new(auth));
+        let serve = |dealt: Dealt| {
+            let mut stopping = drain.subscribe();
+            let stop = async move {
+                // An error says that the sender is gone, and then the server is to stop as well.
+                let _ = stopping.wait_for(|stopping| *stopping).await;
+            };
+            transport(layers.clone(), routes.clone(), dealt, stop)
         };
-        let serving = transport(auth, DrainLayer::new(drain.subscribe()), routes, incoming, stop);
+        let mut workers = Workers::start(workers, serve)?;
+        let serving = async {
+            match node.config.workers {
+                0 => serve(incoming.filter_map(async |accepted| accepted.open(None)).boxed()).await,
+                _ => workers.serve(incoming).await,
+            }
+        };
         let ticking = clockwork::run(Arc::clone(&node.store), Arc::clone(&node.clock));
         let until_told = async {
             shutdown.await;
@@ -125,14 +138,16 @@ impl Server {
             drain.send_replace(true);
             tokio::time::sleep(GRACE).await;
         };
-        tokio::select! {
-            ended = serving => ended.map_err(ServeError::from),
+        let ended = tokio::select! {
+            ended = serving => ended,
             () = ticking => Ok(()),
             () = until_told => {
                 warn!(grace_s = GRACE.as_secs(), "calls still open after the grace are cut off");
                 Ok(())
             }
-        }
+        };
+        workers.cut_off().await;
+        ended
     }
 
     fn auth(&self) -> Auth {
@@ -145,7 +160,7 @@ impl Server {
         }
     }
 
-    fn into_node(self, draining: watch::Receiver<bool>) -> Node {
+    pub(crate) fn into_node(self, draining: watch::Receiver<bool>) -> Node {
         Node {
             store: self.store,
             clock: self.clock,
@@ -161,19 +176,18 @@ impl Server {
 
 /// Runs the transport with its layers, the outermost first, until `stop` and the last call.
 async fn transport(
-    auth: Auth,
-    drain: DrainLayer,
+    (drain, auth): (DrainLayer, AuthLayer),
     routes: Routes,
-    incoming: impl Stream<Item = Result<Connection, Infallible>>,
+    incoming: Dealt,
     stop: impl Future<Output = ()>,
-) -> Result<(), tonic::transport::Error> {
+) -> Result<(), ServeError> {
     let layers = ServiceBuilder::new()
         .layer(BrowserLayer)
         .layer(TraceLayer)
         .layer(CatchPanicLayer::custom(Panicked))
         .layer(DeadlineLayer::default())
         .layer(drain)
-        .layer(AuthLayer::new(auth))
+        .layer(auth)
         .layer(ReasonLayer)
         .into_inner();
     tonic::transport::Server::builder()
@@ -185,11 +199,12 @@ async fn transport(
         .layer(layers)
         .add_routes(routes)
         .serve_with_incoming_shutdown(incoming, stop)
-        .await
+        .await?;
+    Ok(())
 }
 
 /// The API on one health-checked set of routes.
-async fn routes(node: &Arc<Node>, reflection: bool) -> Result<(Health, Routes), ServeError> {
+pub(crate) async fn routes(node: &Arc<Node>, reflection: bool) -> Result<(Health, Routes), ServeError> {
     let (reporter, health) = tonic_health::server::health_reporter();
     let mut routes = Routes::new(health);
     let matches = MatchServiceServer::new(Matches { node: Arc::clone(node) });
@@ -214,7 +229,7 @@ async fn routes(node: &Arc<Node>, reflection: bool) -> Result<(Health, Routes), 
 }
 
 /// What health checks are told.
-struct Health(tonic_health::server::HealthReporter);
+pub(crate) struct Health(tonic_health::server::HealthReporter);
 
 impl Health {
     async fn serving(&self) {

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -32,6 +33,9 @@ const HEARTBEAT_S: std::ops::RangeInclusive<u64> = 1..=60;
 /// Descriptors that connections leave to the store, the logs and the runtime. Without one, the store could
 /// not open a file and would end the process.
 const DESCRIPTORS_RESERVED: u64 = 256;
+
+/// More threads than the cores of any one machine only wait for each other.
+const WORKERS_MAX: u64 = 1_024;
 
 /// Options of `wts serve`.
 #[derive(Args)]
@@ -78,6 +82,15 @@ pub(crate) struct Arguments {
     )]
     connections_max: usize,
 
+    /// Threads that serve connections, each of which stays with one of them. One a core if not given
+    #[arg(
+        long,
+        env = "WTS_WORKERS",
+        value_name = "THREADS",
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=WORKERS_MAX)
+    )]
+    workers: Option<usize>,
+
     /// Do not tell clients the API's descriptors
     #[arg(long, env = "WTS_NO_REFLECTION")]
     no_reflection: bool,
@@ -101,7 +114,8 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
     let filter = EnvFilter::try_new(&arguments.log).context("--log is not a filter")?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let (server, embedded) = server(arguments)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // Connections have threads of their own; what is left is little.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind(arguments.listen)
             .await
@@ -149,6 +163,7 @@ fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<EmbeddedS
             heartbeat,
             dev: arguments.dev,
             connections_max: connections_max(arguments.connections_max)?,
+            workers: arguments.workers.unwrap_or_else(cores),
             ..NodeConfig::default()
         },
         issuer: keys
@@ -160,6 +175,11 @@ fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<EmbeddedS
         reflection: !arguments.no_reflection,
     };
     Ok((server, embedded))
+}
+
+/// Cores that this process may use.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// How many connections may be open at once: those asked for, as far as descriptors reach. The process

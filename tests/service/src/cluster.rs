@@ -51,11 +51,14 @@ pub struct Setup {
     pub connections_max: usize,
     /// How long a connection may be open without a word.
     pub first_bytes_timeout: Duration,
+    /// Threads of a node that serve; with 0 it is served by the test's.
+    pub workers: usize,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        let NodeConfig { heartbeat, connections_max, first_bytes_timeout, .. } = NodeConfig::default();
+        let NodeConfig { heartbeat, connections_max, first_bytes_timeout, workers, .. } =
+            NodeConfig::default();
         Self {
             nodes: 1,
             dev: false,
@@ -65,6 +68,7 @@ impl Default for Setup {
             keeping: Keeping::default(),
             connections_max,
             first_bytes_timeout,
+            workers,
         }
     }
 }
@@ -326,6 +330,7 @@ fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Sig
             dev: setup.dev,
             connections_max: setup.connections_max,
             first_bytes_timeout: setup.first_bytes_timeout,
+            workers: setup.workers,
         },
         issuer: issuer(),
         signer,

@@ -67,4 +67,5 @@ mod service {
     mod stream_limit;
     mod told;
     mod two_devices;
+    mod workers;
 }

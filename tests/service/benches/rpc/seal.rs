@@ -1,12 +1,11 @@
 //! What sealing a move costs, on each store and with each kind of receipt.
 
-use std::thread;
 use std::time::Duration;
 
 use store_embedded::Durability;
 
 use crate::figure::{Figure, Samples};
-use crate::server::{Role, ServerProcess};
+use crate::server::{Role, ServerProcess, cores};
 use crate::side::{Caller, Side};
 use crate::workload::{self, Load};
 
@@ -139,11 +138,11 @@ fn conditions(caller: Caller) -> String {
         Caller::BackEnd => "called by a back end with an API key",
         Caller::Players => "called by two players with tokens",
     };
-    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let workers = cores();
     let Load { in_flight, connections, matches, round_calls, .. } = Load::USUAL;
     format!(
         "{who}; {in_flight} in flight, {connections} connections, {matches} matches of games.jsonl, \
-         receipts unsigned; multi-thread runtime of {workers} workers, server and client on the same \
-         {workers} cores, bench profile; median of {ROUNDS} interleaved rounds of up to {round_calls} calls"
+         receipts unsigned; {workers} threads with a runtime each, the floor's on one multi-thread runtime of \
+         {workers}, server and client on the same {workers} cores, bench profile; median of {ROUNDS} interleaved rounds of up to {round_calls} calls"
     )
 }

@@ -4,9 +4,11 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::net::Ipv4Addr;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -116,14 +118,18 @@ impl ServerProcess {
 
 /// Serves in this process until stdin ends, in the role that the arguments say.
 ///
-/// The runtime is that of `wts serve`.
+/// The service is put together as by `wts serve`. The floor is served as tonic's documentation does it, on
+/// one runtime whose threads share all tasks.
 pub(crate) fn run(role: &str, detail: Option<OsString>) -> anyhow::Result<()> {
     // As of `wts serve`: a subscriber has its price even where nothing is logged.
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_new("info")?)
         .with_writer(std::io::stderr)
         .init();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = match role {
+        "floor" => tokio::runtime::Builder::new_multi_thread().enable_all().build()?,
+        _ => tokio::runtime::Builder::new_current_thread().enable_all().build()?,
+    };
     runtime.block_on(async {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let mut out = tokio::io::stdout();
@@ -160,13 +166,18 @@ fn service(store: Arc<dyn Store>, clock: Arc<dyn Clock>, keys: &Keys) -> Server 
     Server {
         store,
         clock,
-        config: NodeConfig { heartbeat: HEARTBEAT, ..NodeConfig::default() },
+        config: NodeConfig { heartbeat: HEARTBEAT, workers: cores(), ..NodeConfig::default() },
         issuer: TokenIssuer::new(keys.token_seed(), "whattheshell", "whattheshell"),
         signer: keys.signer(),
         api_keys: ApiKeys::new().backend("bench", ApiKeys::digest(API_KEY.as_bytes())),
         request_secret: *keys.request_secret(),
         reflection: true,
     }
+}
+
+/// Cores of the machine, each of which has a thread that serves.
+pub(crate) fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Whoever started this process has ended, or wants it to end.
