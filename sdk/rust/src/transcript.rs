@@ -27,12 +27,18 @@ impl From<v1::Transcript> for Transcript {
 }
 
 impl Transcript {
-    /// A transcript from a file: a `whattheshell.v1.Transcript` in the binary encoding.
+    /// A transcript from a file: a `whattheshell.v1.Transcript` in the binary encoding, as
+    /// [`Transcript::to_bytes`] writes it.
+    ///
+    /// The encoding leaves some freedom: a number can have bits that nobody reads, a field can be there
+    /// twice or be unknown. Nothing would bind such bytes, so only the one form is taken: fields in the
+    /// order of their numbers, each as short as can be, none that nothing proves.
     ///
     /// # Errors
-    /// [`Error::Malformed`]: the bytes are none.
+    /// [`Error::Malformed`]: the bytes are none, or are not of that form.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        v1::Transcript::decode(bytes).map(Self::from).map_err(|_| Error::Malformed("transcript"))
+        let read = v1::Transcript::decode(bytes).ok().map(Self::from);
+        read.filter(|transcript| transcript.to_bytes() == bytes).ok_or(Error::Malformed("transcript"))
     }
 
     /// The bytes for a file.

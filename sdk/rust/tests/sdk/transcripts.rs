@@ -1,5 +1,6 @@
 //! Verifying a whole match, and every claim that can be wrong.
 
+use prost::Message as _;
 use whattheshell::rules::Seat;
 use whattheshell::sealing::{Claim as Chain, EndReason, MatchResult};
 use whattheshell::{Claim, Error, Transcript, Violation, v1};
@@ -113,4 +114,71 @@ fn a_lie_about_the_match_or_its_end_is_named() {
 fn a_violation_says_what_is_wrong_in_words() {
     let violation = &lies()[0].violation;
     assert_eq!(violation.to_string(), "turn 2: black: the opening does not open the commitment");
+}
+
+/// The match in a file, with all that this client proves of it.
+fn file() -> (v1::Transcript, Vec<u8>) {
+    let right = Transcript::from(History::played().transcript());
+    right.verify().unwrap();
+    (right.message().clone(), right.to_bytes())
+}
+
+fn is_refused(bytes: &[u8]) -> bool {
+    Transcript::from_bytes(bytes).and_then(|changed| changed.verify()).is_err()
+}
+
+#[test]
+fn a_file_with_any_changed_bit_is_refused() {
+    let (message, bytes) = file();
+    // Unsigned, so that nothing but the form and the chain of hashes can tell; the signature and its key
+    // are bound by each other (`client_transcripts` of the service's tests).
+    assert!(message.signature.is_empty() && message.key_id.is_empty());
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << bit;
+            assert!(is_refused(&changed), "bit {bit} of byte {at}");
+        }
+    }
+}
+
+#[test]
+fn a_file_with_anything_added_is_refused_and_one_that_was_cut_has_no_end() {
+    let (message, bytes) = file();
+    let joined = v1::MatchSeat { joined: true, ..Default::default() };
+    let again = v1::Transcript { black: Some(joined.clone()), ..Default::default() };
+    let added = [
+        // Unknown fields of every wire type, among them the highest number; then known ones again.
+        vec![0x78, 0x00],
+        vec![0x79, 1, 2, 3, 4, 5, 6, 7, 8],
+        vec![0x7A, 0x00],
+        vec![0x7B, 0x7C],
+        vec![0x7D, 1, 2, 3, 4],
+        vec![0xFA, 0xFF, 0xFF, 0xFF, 0x0F, 0x01, 0x00],
+        bytes[..2 + usize::from(bytes[1])].to_vec(),
+        vec![0x42, 0x00],
+        vec![0x4A, 0x00],
+        again.encode_to_vec(),
+        vec![0x00],
+    ];
+    for added in added {
+        assert!(is_refused(&[&bytes[..], &added].concat()), "{added:02x?} at the end");
+        assert!(is_refused(&[&added, &bytes[..]].concat()), "{added:02x?} at the beginning");
+    }
+    // Cut between two turns it is the match as it stood then, and says so: it has no end.
+    for length in 0..bytes.len() {
+        let cut = Transcript::from_bytes(&bytes[..length]).and_then(|cut| cut.verify());
+        assert!(cut.is_err() || cut.is_ok_and(|cut| cut.finish.is_none()), "the first {length} bytes");
+    }
+    // In a place of its own: true or not, nothing proves it.
+    let seat = message.black.as_ref().unwrap();
+    for black in [
+        v1::MatchSeat { joined: true, ..seat.clone() },
+        v1::MatchSeat { rating: Some(1_500.0), ..seat.clone() },
+        v1::MatchSeat { bot_level: 3, ..seat.clone() },
+    ] {
+        let claimed = v1::Transcript { black: Some(black), ..message.clone() };
+        assert!(is_refused(&claimed.encode_to_vec()));
+        assert_eq!(Transcript::from(claimed).to_bytes(), bytes, "a server's word is left out");
+    }
 }

@@ -55,7 +55,7 @@ async fn a_finished_match_is_verified_with_the_servers_signature_and_a_live_one_
 }
 
 #[tokio::test]
-async fn any_changed_byte_of_a_match_from_the_server_is_refused() {
+async fn a_signed_match_in_a_file_is_refused_with_any_bit_changed_or_field_added() {
     let cluster = Cluster::of_one().await;
     let duel = cluster.duel(v1::MatchSettings::default()).await;
     // A collision, then a capture that hatches the egg.
@@ -69,14 +69,27 @@ async fn any_changed_byte_of_a_match_from_the_server_is_refused() {
     let right = Transcript::from(message);
     right.verify_signed(&keys).unwrap();
     let bytes = right.to_bytes();
+    assert_eq!(Transcript::from_bytes(&bytes).unwrap(), right);
+    let refused = |changed: &[u8]| {
+        Transcript::from_bytes(changed).and_then(|changed| changed.verify_signed(&keys)).is_err()
+    };
     for at in 0..bytes.len() {
-        for mask in [0x01, 0x80, 0xFF] {
+        for bit in 0..8 {
             let mut changed = bytes.clone();
-            changed[at] ^= mask;
-            let Ok(changed) = Transcript::from_bytes(&changed) else { continue };
-            if changed != right {
-                assert!(changed.verify_signed(&keys).is_err(), "byte {at} by {mask:#04x}");
-            }
+            changed[at] ^= 1 << bit;
+            assert!(refused(&changed), "bit {bit} of byte {at}");
+        }
+    }
+    for at in 0..bytes.len() {
+        assert!(refused(&bytes[..at]), "the first {at} bytes");
+    }
+    for field in 1..=64_u32 {
+        // A number, one that is longer than it must be, and an empty text.
+        for (wire_type, value) in [(0, &[0][..]), (0, &[0x80, 0][..]), (2, &[0][..])] {
+            let mut added = Vec::new();
+            prost::encoding::encode_varint(u64::from(field << 3 | wire_type), &mut added);
+            added.extend_from_slice(value);
+            assert!(refused(&[&bytes[..], &added].concat()), "field {field} added: {added:02x?}");
         }
     }
 }
