@@ -77,7 +77,10 @@ pub enum OpenError {
     /// What the store says of itself makes no sense.
     #[error("the store's own record is damaged")]
     DamagedMeta,
-    /// The address line asks for TLS and this build has none.
-    #[error("this build speaks no TLS to Redis")]
-    NoTls,
+    /// A certificate or key is none.
+    #[error("the certificates for TLS cannot be used: {why}")]
+    Certificates {
+        /// What is wrong; never what is in them.
+        why: String,
+    },
 }

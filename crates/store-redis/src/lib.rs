@@ -40,4 +40,6 @@ mod watching;
 
 pub use error::OpenError;
 pub use location::Location;
-pub use redis_store::{Durability, Options, RedisStore};
+pub use redis_store::{Durability, Options, RedisStore, Tls};
+// For its crypto provider, which the client library leaves to choose.
+use rustls as _;

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use rand::RngExt as _;
 use redis::aio::{AsyncPushSender, MultiplexedConnection};
-use redis::{AsyncConnectionConfig, ConnectionAddr, IntoConnectionInfo as _, RedisResult, Value};
+use redis::{
+    AsyncConnectionConfig, ConnectionAddr, IntoConnectionInfo as _, RedisResult, TlsCertificates, Value,
+};
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -48,27 +50,28 @@ pub(crate) type Push = Arc<dyn AsyncPushSender>;
 #[derive(Clone)]
 pub(crate) struct Dialer {
     location: Arc<Location>,
+    certificates: Arc<TlsCertificates>,
     /// A server that is no primary is no use.
     primary_only: bool,
 }
 
 impl Dialer {
-    pub(crate) fn new(location: Arc<Location>, primary_only: bool) -> Self {
-        Self { location, primary_only }
+    pub(crate) fn new(
+        location: Arc<Location>,
+        certificates: Arc<TlsCertificates>,
+        primary_only: bool,
+    ) -> Self {
+        Self { location, certificates, primary_only }
     }
 
     /// A dialer for sentinels: they have neither the servers' users nor databases.
-    pub(crate) fn for_sentinels(location: &Location) -> Self {
-        let location = Location { user: None, password: None, database: 0, ..location.clone() };
-        Self { location: Arc::new(location), primary_only: false }
+    pub(crate) fn for_sentinels(&self) -> Self {
+        let location = Location { user: None, password: None, database: 0, ..(*self.location).clone() };
+        Self { location: Arc::new(location), primary_only: false, ..self.clone() }
     }
 
-    /// Connects. What the server sends unasked goes to `push`.
-    pub(crate) async fn dial(
-        &self,
-        address: &Address,
-        push: Option<Push>,
-    ) -> RedisResult<MultiplexedConnection> {
+    /// What connects to a server. Fails only if the certificates are none.
+    pub(crate) fn client(&self, address: &Address) -> RedisResult<redis::Client> {
         let Location { user, password, database, .. } = self.location.as_ref();
         let mut settings = redis::RedisConnectionInfo::default()
             .set_db(*database)
@@ -79,8 +82,23 @@ impl Dialer {
         if let Some(password) = password {
             settings = settings.set_password(password);
         }
-        let address = ConnectionAddr::Tcp(address.host.clone(), address.port);
-        let client = redis::Client::open(address.into_connection_info()?.set_redis_settings(settings))?;
+        let (host, port) = (address.host.clone(), address.port);
+        if self.location.tls {
+            let address = ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None };
+            let info = address.into_connection_info()?.set_redis_settings(settings);
+            return redis::Client::build_with_tls(info, (*self.certificates).clone());
+        }
+        let address = ConnectionAddr::Tcp(host, port);
+        redis::Client::open(address.into_connection_info()?.set_redis_settings(settings))
+    }
+
+    /// Connects. What the server sends unasked goes to `push`.
+    pub(crate) async fn dial(
+        &self,
+        address: &Address,
+        push: Option<Push>,
+    ) -> RedisResult<MultiplexedConnection> {
+        let client = self.client(address)?;
         let mut config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(Duration::from_millis(CONNECT_MS)))
             .set_response_timeout(Some(Duration::from_millis(ANSWER_MS)))

@@ -4,6 +4,7 @@ use std::fmt;
 use std::num::NonZeroU8;
 use std::sync::Arc;
 
+use redis::{ClientTlsConfig, TlsCertificates};
 use sealing::MatchId;
 use store::codec::Keyring;
 use store::{Clock, Shard};
@@ -12,6 +13,7 @@ use tokio::task::AbortHandle;
 use crate::caller::Caller;
 use crate::error::OpenError;
 use crate::hub::Hub;
+use crate::line::Dialer;
 use crate::location::{Location, Shape};
 use crate::names::{self, Names, Place};
 use crate::recent::Recent;
@@ -19,6 +21,9 @@ use crate::routes::Routes;
 use crate::scripts::{Scripts, Variant};
 use crate::start;
 use crate::watching::Lookout;
+
+/// What a certificate in PEM begins with. A file without one would be taken for trusting nobody.
+const PEM_CERTIFICATE: &[u8] = b"-----BEGIN CERTIFICATE-----";
 
 /// When a write counts as made.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -40,13 +45,49 @@ pub struct Options {
     pub durability: Durability,
     /// What all keys begin with, so that stores can share a server; letters, digits, `.`, `_`, `-`.
     pub namespace: String,
+    /// Certificates for TLS, where the location asks for it.
+    pub tls: Tls,
+}
+
+/// Certificates for TLS, in PEM. `Debug` does not show them.
+#[derive(Clone, Default)]
+pub struct Tls {
+    /// Whose certificates are trusted; none: those that the system trusts.
+    pub root: Option<Vec<u8>>,
+    /// A certificate and its key by which servers know a node, if they ask for one.
+    pub client: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls").finish_non_exhaustive()
+    }
+}
+
+impl Tls {
+    fn certificates(&self) -> Result<TlsCertificates, OpenError> {
+        let is_none = |pem: &Vec<u8>| !pem.windows(PEM_CERTIFICATE.len()).any(|part| part == PEM_CERTIFICATE);
+        if self.root.as_ref().is_some_and(is_none) {
+            return Err(OpenError::Certificates { why: "there is none to trust".to_owned() });
+        }
+        let client = self.client.clone();
+        let client_tls = client.map(|(client_cert, client_key)| ClientTlsConfig { client_cert, client_key });
+        Ok(TlsCertificates { client_tls, root_cert: self.root.clone() })
+    }
 }
 
 impl Options {
     /// Keys begin with `wts`; writes count when the primary has them.
     #[must_use]
     pub fn new(location: Location) -> Self {
-        Self { location, durability: Durability::default(), namespace: "wts".to_owned() }
+        let (durability, tls) = (Durability::default(), Tls::default());
+        Self { location, durability, namespace: "wts".to_owned(), tls }
+    }
+
+    /// The same, with certificates.
+    #[must_use]
+    pub fn with_tls(self, tls: Tls) -> Self {
+        Self { tls, ..self }
     }
 
     /// The same, with another durability.
@@ -109,9 +150,6 @@ impl RedisStore {
         if !names::is_plain(&options.namespace) {
             return Err(OpenError::Namespace);
         }
-        if options.location.tls {
-            return Err(OpenError::NoTls);
-        }
         let replicas = match options.durability {
             Durability::Primary => None,
             Durability::Replicas(replicas) => Some(replicas),
@@ -125,7 +163,10 @@ impl RedisStore {
         let recent = Arc::new(Recent::new(start::SHARDS_MAX, keyring.clone()));
         let hub = Arc::new(Hub::new(Arc::clone(&recent)));
         let location = Arc::new(options.location.clone());
-        let routes = Arc::new(Routes::new(location, Arc::clone(&hub), variant, replicas));
+        let primary_only = matches!(location.shape, Shape::Sentinel { .. });
+        let dialer = Dialer::new(Arc::clone(&location), Arc::new(options.tls.certificates()?), primary_only);
+        start::check_certificates(&dialer, &location)?;
+        let routes = Arc::new(Routes::new(location, dialer, Arc::clone(&hub), variant, replicas));
         start::find(&routes, &options).await?;
         let caller = Arc::new(Caller::new(Arc::clone(&routes), clock));
         let names = Names::new(&options.namespace);

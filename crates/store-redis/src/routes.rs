@@ -95,15 +95,15 @@ impl Routes {
     /// Routes that know no server yet.
     pub(crate) fn new(
         location: Arc<Location>,
+        dialer: Dialer,
         hub: Arc<Hub>,
         variant: Variant,
         replicas: Option<NonZeroU8>,
     ) -> Self {
-        let primary_only = matches!(location.shape, Shape::Sentinel { .. });
         let table = Arc::new(Table::default());
         Self {
-            dialer: Dialer::new(Arc::clone(&location), primary_only),
             location,
+            dialer,
             hub,
             variant,
             replicas,
@@ -188,7 +188,7 @@ impl Routes {
     }
 
     async fn ask_sentinels(&self, service: &str) -> Result<Address, Fault> {
-        let dialer = Dialer::for_sentinels(&self.location);
+        let dialer = self.dialer.for_sentinels();
         let mut fault = Fault::Down;
         for sentinel in from_anywhere(self.location.addresses.clone()) {
             let mut command = redis::cmd("SENTINEL");

@@ -10,7 +10,8 @@ use crate::call::Call;
 use crate::caller::Caller;
 use crate::error::{OpenError, SCHEMA};
 use crate::fault::Fault;
-use crate::location::{Address, Shape};
+use crate::line::Dialer;
+use crate::location::{Address, Location, Shape};
 use crate::names::Names;
 use crate::redis_store::{Durability, Options};
 use crate::routes::{Routes, ask};
@@ -31,6 +32,13 @@ const PATIENCE_MS: u64 = 10_000;
 
 /// Pause between two attempts, ms.
 const PAUSE_MS: u64 = 200;
+
+/// Checks that the certificates are some.
+pub(crate) fn check_certificates(dialer: &Dialer, location: &Location) -> Result<(), OpenError> {
+    let address = location.addresses.first().ok_or(OpenError::Location { why: "a host is missing" })?;
+    let client = dialer.client(address);
+    client.map(drop).map_err(|error| OpenError::Certificates { why: error.category().to_owned() })
+}
 
 /// Finds the servers and checks them.
 pub(crate) async fn find(routes: &Routes, options: &Options) -> Result<(), OpenError> {

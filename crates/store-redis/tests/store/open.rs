@@ -1,9 +1,9 @@
 //! What a store needs of its servers, and says if it does not get it.
 
 use redis_servers::{Flavor, Options as ServerOptions, Single};
-use store_redis::{Location, OpenError, RedisStore};
+use store_redis::{Location, OpenError, RedisStore, Tls};
 
-use crate::place;
+use crate::{game, place};
 
 async fn refused(server: &Single, options: store_redis::Options) -> OpenError {
     let opened = RedisStore::open(options, place::keyring()).await;
@@ -38,6 +38,44 @@ async fn a_server_of_another_shape_is_refused() {
     let node = node.split(',').next().expect("there are some");
     let error = RedisStore::open(place::fresh(node), place::keyring()).await.expect_err("it is one");
     assert!(matches!(error, OpenError::OtherShape { clustered: true, .. }), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_speaks_tls_to_whom_it_trusts_only() {
+    let file = |name: &str| format!("{}/tests/store/tls/{name}", env!("CARGO_MANIFEST_DIR"));
+    // The certificates are of 127.0.0.1, where some port is free.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    let port = port.expect("a port is free").port();
+    let settings = ServerOptions::new()
+        .set("tls-cert-file", &file("server.pem"))
+        .set("tls-key-file", &file("server.key"))
+        .set("tls-ca-cert-file", &file("ca.pem"))
+        .set("tls-auth-clients", "optional");
+    let server = Single::start(Flavor::Redis, &settings).await.expect("a server can be started");
+    let own = server.server().address().ip().to_string();
+    let setting = ["CONFIG", "SET", "bind", &format!("{own} 127.0.0.1")];
+    server.server().ask(&setting).await.expect("it listens there too");
+    let setting = ["CONFIG", "SET", "tls-port", &port.to_string()];
+    server.server().ask(&setting).await.expect("it speaks TLS there");
+    let options = place::fresh(&format!("rediss://127.0.0.1:{port}"));
+    let root = std::fs::read(file("ca.pem")).expect("a file can be read");
+    let trusting = options.clone().with_tls(Tls { root: Some(root), client: None });
+    let (store, other) = (place::node(&trusting).await, place::node(&trusting).await);
+    let id = game::id();
+    game::start(&store, id).await;
+    let mut hints = store::MatchStore::watch(&other, id).await.expect("a stored match can be watched");
+    let last = game::play(&store, id, 1).await.version;
+    game::come_to(&mut hints, last, std::time::Duration::from_secs(5)).await;
+    let error = refused(&server, options.clone()).await;
+    assert!(matches!(error, OpenError::Unreachable { .. }), "{error}");
+    let nothing = || b"x".to_vec();
+    for tls in [
+        Tls { root: Some(nothing()), client: None },
+        Tls { root: None, client: Some((nothing(), nothing())) },
+    ] {
+        let error = refused(&server, options.clone().with_tls(tls)).await;
+        assert!(matches!(error, OpenError::Certificates { .. }), "{error}");
+    }
 }
 
 #[tokio::test]
