@@ -12,6 +12,7 @@ use crate::Error;
 use crate::credential::Credential;
 use crate::retry::{self, Pushback, Throttle};
 use crate::server_keys::KnownKeys;
+use crate::tokens::{Shown, Tokens};
 
 /// Makes calls under one credential. Cheap to clone; clones share the connection.
 #[derive(Clone)]
@@ -39,6 +40,11 @@ impl Caller {
         Self { credential, ..self.clone() }
     }
 
+    /// How long a call may take, its retries included.
+    pub(crate) fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
     /// The server's keys, as far as they were asked for over this connection.
     pub(crate) fn known_keys(&self) -> &KnownKeys {
         &self.known_keys
@@ -53,9 +59,11 @@ impl Caller {
         Answer: Future<Output = Result<Response<A>, Status>>,
     {
         let deadline = Instant::now() + self.deadline;
+        let mut is_renewed = false;
+        self.freshen().await;
         for tries in 1.. {
             let left = deadline.saturating_duration_since(Instant::now());
-            let mut request = self.request(request.clone());
+            let (mut request, shown) = self.request(request.clone());
             request.set_timeout(left);
             let status = match timeout_at(deadline, call(self.channel.clone(), request)).await {
                 Ok(Ok(response)) => {
@@ -67,6 +75,15 @@ impl Caller {
             };
             let pushback = Pushback::of(&status);
             let error = Error::from_status(status);
+            if !is_renewed && let Some((tokens, shown)) = self.expired(&error, shown) {
+                // A new token that is refused, too, will not get better by another one.
+                is_renewed = true;
+                match timeout_at(deadline, tokens.renew(shown)).await {
+                    Ok(renewed) => renewed?,
+                    Err(_) => break,
+                }
+                continue;
+            }
             if !error.is_unavailable() {
                 self.throttle.succeeded();
                 return Err(error);
@@ -83,23 +100,52 @@ impl Caller {
     }
 
     /// Opens a stream, once: resuming it is its reader's business. The deadline bounds the opening, not
-    /// the stream.
+    /// the stream. A token that has expired is replaced first.
     pub(crate) async fn open<Q, A, Call, Answer>(&self, request: Q, call: Call) -> Result<A, Error>
     where
-        Call: FnOnce(Channel, Request<Q>) -> Answer,
+        Q: Clone,
+        Call: Fn(Channel, Request<Q>) -> Answer,
         Answer: Future<Output = Result<Response<A>, Status>>,
     {
-        match timeout(self.deadline, call(self.channel.clone(), self.request(request))).await {
-            Ok(Ok(response)) => Ok(response.into_inner()),
-            Ok(Err(status)) => Err(Error::from_status(status)),
+        let opened = async {
+            self.freshen().await;
+            let (first, shown) = self.request(request.clone());
+            let error = match call(self.channel.clone(), first).await {
+                Ok(response) => return Ok(response.into_inner()),
+                Err(status) => Error::from_status(status),
+            };
+            let Some((tokens, shown)) = self.expired(&error, shown) else { return Err(error) };
+            tokens.renew(shown).await?;
+            let (second, _) = self.request(request);
+            let opened = call(self.channel.clone(), second).await;
+            opened.map(Response::into_inner).map_err(Error::from_status)
+        };
+        match timeout(self.deadline, opened).await {
+            Ok(opened) => opened,
             Err(_) => Err(Error::StreamBroken("the server does not answer")),
         }
     }
 
-    fn request<Q>(&self, message: Q) -> Request<Q> {
+    /// Whether there is another token once this one has expired.
+    pub(crate) fn renews(&self) -> bool {
+        self.credential.tokens().is_some()
+    }
+
+    async fn freshen(&self) {
+        if let Some(tokens) = self.credential.tokens() {
+            tokens.freshen().await;
+        }
+    }
+
+    /// The tokens to replace the shown one from, if that is what an error asks for.
+    fn expired(&self, error: &Error, shown: Option<Shown>) -> Option<(&Tokens, Shown)> {
+        self.credential.tokens().zip(shown).filter(|_| error.is_token_expired())
+    }
+
+    fn request<Q>(&self, message: Q) -> (Request<Q>, Option<Shown>) {
         let mut request = Request::new(message);
-        self.credential.write(request.metadata_mut());
-        request
+        let shown = self.credential.write(request.metadata_mut());
+        (request, shown)
     }
 }
 

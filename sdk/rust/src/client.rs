@@ -1,5 +1,6 @@
 //! The connection to a server.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tonic::transport::{Channel, Endpoint};
@@ -9,14 +10,11 @@ use wire::v1::player_service_client::PlayerServiceClient;
 use crate::call::Caller;
 use crate::credential::Credential;
 use crate::player::Player;
+use crate::tokens::Tokens;
 use crate::{Backend, Error, retry};
 
 /// How long a connection may take to come up.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How often a connection with open calls is pinged: a dead network shows within this and
-/// [`KEEP_ALIVE_TIMEOUT`]. More often would cost a phone its battery and earn a proxy's GOAWAY.
-const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
 
 /// How long the answer to a ping may take.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -80,13 +78,54 @@ impl Client {
         mint(&self.caller, request).await
     }
 
-    /// A session that acts as the player whose token this is.
+    /// A session that acts as the player whose token this is, and ends with it. A session for longer is
+    /// made by [`Client::player_with`].
     ///
     /// # Errors
     /// [`Error::Credential`]: it is not a player's token. Whether it is valid shows with the first call.
     pub fn player(&self, token: &str) -> Result<Player, Error> {
         let (credential, player) = Credential::token(token)?;
         Ok(Player::new(self.caller.with(credential), player, false))
+    }
+
+    /// A session that acts as one player for longer than a token lives. `source` is asked for a token now,
+    /// a little before each one's end, and whenever the server says that one has expired: once, however
+    /// many calls are refused with it. Calls are then repeated by themselves, and streams go on after the
+    /// last turn.
+    ///
+    /// All tokens must be the same player's. The source may take as long as half of a call's deadline; what
+    /// goes wrong in it is an [`Error::TokenSource`] of the call that needs the token.
+    ///
+    /// # Errors
+    /// [`Error::TokenSource`]: the source gives no first token. [`Error::Credential`]: what it gives is not
+    /// a player's token.
+    ///
+    /// ```no_run
+    /// # use whattheshell::{Client, Error};
+    /// # async fn ask_your_back_end() -> Result<String, Error> { Ok(String::new()) }
+    /// # async fn example(client: Client) -> Result<(), Error> {
+    /// // Your back end knows who its player is, and mints.
+    /// let ann = client.player_with(|| ask_your_back_end()).await?;
+    ///
+    /// // A server in development mode mints for everyone.
+    /// let minting = client.clone();
+    /// let bob = client.player_with(move || {
+    ///     let minting = minting.clone();
+    ///     async move { Ok::<_, Error>(minting.mint_token("players/bob").await?.token) }
+    /// });
+    /// println!("{} against {}", ann.name(), bob.await?.name());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn player_with<S, F, E>(&self, source: S) -> Result<Player, Error>
+    where
+        S: Fn() -> F + Send + Sync + 'static,
+        F: Future<Output = Result<String, E>> + Send + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let tokens = Tokens::of(source, self.caller.deadline() / 2).await?;
+        let player = tokens.player().to_owned();
+        Ok(Player::new(self.caller.with(Credential::Tokens(Arc::new(tokens))), player, false))
     }
 
     /// A session of a back end, by its API key.
@@ -135,7 +174,7 @@ impl Default for ClientBuilder {
         Self {
             deadline: retry::DEADLINE,
             connect_timeout: CONNECT_TIMEOUT,
-            keep_alive: (KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT),
+            keep_alive: (Self::KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT),
             stream_window_bytes: None,
             connection_window_bytes: None,
         }
@@ -143,6 +182,11 @@ impl Default for ClientBuilder {
 }
 
 impl ClientBuilder {
+    /// How often a connection with open calls is pinged, unless it is built otherwise: a dead network shows
+    /// within this and the 10 s that the answer may take. More often would cost a phone its battery and
+    /// earn a proxy's GOAWAY.
+    pub const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
+
     /// The time each call has, its retries included; the server is told. Streams have none. Default 10 s.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;

@@ -46,6 +46,10 @@ pub enum Error {
     /// A text is not a player token or an API key that can be sent.
     #[error("not a credential: {0}")]
     Credential(&'static str),
+    /// A session's source of tokens gave none when the one before had expired; why. See
+    /// [`Client::player_with`](crate::Client::player_with).
+    #[error("there is no new token")]
+    TokenSource(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Moves are sealed in a way that only a newer client knows: nothing was sent.
     #[error("moves of this match are sealed in a way that this client does not know")]
     SealMode,
@@ -86,6 +90,8 @@ impl Error {
                 matches!(error.code(), Code::Unavailable | Code::DeadlineExceeded | Code::Internal)
             }
             Self::Transport(_) | Self::Malformed(_) | Self::Receipt(_) | Self::ServerKeys(_) => true,
+            // An earlier try may have arrived.
+            Self::TokenSource(_) => true,
             _ => false,
         }
     }
@@ -107,13 +113,26 @@ impl Error {
         Self::Api(ApiError::new(ErrorReason::DeadlineExceeded))
     }
 
+    /// Whether the token was refused because its time is over.
+    pub(crate) fn is_token_expired(&self) -> bool {
+        self.reason() == Some(ErrorReason::TokenExpired)
+    }
+
+    /// Whether the server has looked at what the call wants, and refused that. Any other error may hide an
+    /// earlier try that arrived: a retry can be turned away at the door, for a token or a rate.
+    pub(crate) fn is_judgement(&self) -> bool {
+        let judged =
+            |error: &ApiError| matches!(error.code(), Code::InvalidArgument | Code::FailedPrecondition);
+        matches!(self, Self::Api(error) if judged(error))
+    }
+
     /// Whether another try may get an answer: UNAVAILABLE, or a transport that broke under the call.
     pub(crate) fn is_unavailable(&self) -> bool {
         match self {
             Self::Api(error) => error.code() == Code::Unavailable,
             // A status with a cause was made here, by the transport; others came over the wire.
             Self::Transport(status) => status.code() == Code::Unavailable || causes(status).next().is_some(),
-            Self::StreamBroken(_) => true,
+            Self::StreamBroken(_) | Self::TokenSource(_) => true,
             _ => false,
         }
     }

@@ -66,6 +66,7 @@ mod replay;
 mod retry;
 mod reveal;
 mod server_keys;
+mod tokens;
 mod transcript;
 mod watch;
 

@@ -31,6 +31,8 @@ const RESUMES_MAX: u32 = 12;
 pub(crate) struct Line<T> {
     call: Option<Call<T>>,
     is_connected: Arc<AtomicBool>,
+    /// Whether a call that ended with its token can be made again with another one.
+    renews: bool,
     silence: Silence,
     /// Attempts in a row without anything new.
     failures: u32,
@@ -45,10 +47,11 @@ struct Call<T> {
 }
 
 impl<T> Line<T> {
-    /// A line that no call has been made on. `is_connected` is what its holder is told.
-    pub(crate) fn new(is_connected: Arc<AtomicBool>) -> Self {
+    /// A line that no call has been made on. `is_connected` is what its holder is told; `renews` says
+    /// whether its calls have another token once one has expired.
+    pub(crate) fn new(is_connected: Arc<AtomicBool>, renews: bool) -> Self {
         let silence = Silence { heartbeat: HEARTBEAT_DEFAULT, is_told: false };
-        Self { call: None, is_connected, silence, failures: 0, has_come_up: false }
+        Self { call: None, is_connected, renews, silence, failures: 0, has_come_up: false }
     }
 
     /// Whether a call is open.
@@ -98,12 +101,14 @@ impl<T> Line<T> {
 
     /// Waits before the next attempt, if there is one.
     pub(crate) async fn resume_after(&mut self, error: Error) -> Result<(), Error> {
-        self.call = None;
+        // Where no call was open, a new token was tried already.
+        let is_over_with_token = self.call.take().is_some() && self.renews && error.is_token_expired();
         self.is_connected.store(false, Ordering::Relaxed);
         self.failures += 1;
         // A stream that never came up is a call that failed; one that did is worth waiting for.
         let failures_max = if self.has_come_up { RESUMES_MAX } else { retry::TRIES_MAX - 1 };
-        let is_worth_it = error.is_unavailable() || (self.has_come_up && is_exhausted(&error));
+        let is_worth_it =
+            error.is_unavailable() || is_over_with_token || (self.has_come_up && is_exhausted(&error));
         if !is_worth_it || self.failures > failures_max {
             return Err(error);
         }

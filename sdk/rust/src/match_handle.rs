@@ -10,7 +10,7 @@ use wire::{ApiError, v1::ErrorReason};
 
 use crate::convert::{self, Terms};
 use crate::ledger::{Head, Ledger, Sealed};
-use crate::{Claim, Error, MatchStream, Player, Transcript, Violation, random};
+use crate::{Claim, Error, MatchStream, Player, Transcript, VerifiedMatch, Violation, random};
 
 /// A match as one player has it at hand. Cheap to clone; clones and their streams share what was sealed.
 ///
@@ -130,7 +130,8 @@ impl MatchHandle {
         let call = async |channel, request| MatchServiceClient::new(channel).seal_move(request).await;
         let answer = self.player.caller().unary(request, call).await;
         let answer = answer.inspect_err(|error| {
-            if !error.is_uncertain() {
+            // A move that may be in must stay: without its salt it cannot be revealed.
+            if error.is_judgement() {
                 self.ledger.remove(turn, &sealed.request_id);
             }
         })?;
@@ -244,6 +245,14 @@ impl MatchHandle {
     /// As every call.
     pub async fn transcript(&self) -> Result<Transcript, Error> {
         self.player.transcript(&self.name).await
+    }
+
+    /// [`Player::verify_signed`] by the session of this handle.
+    ///
+    /// # Errors
+    /// As every call; [`Error::Verification`]: the first claim that does not hold.
+    pub async fn verify_signed(&self, transcript: &Transcript) -> Result<VerifiedMatch, Error> {
+        self.player.verify_signed(transcript).await
     }
 }
 

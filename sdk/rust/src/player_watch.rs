@@ -21,8 +21,9 @@ use crate::{Claim, Error, Player, Violation};
 ///
 /// When the connection breaks, falls silent or is sent elsewhere, the stream is opened again by itself; a
 /// state that the client has already is not yielded again. It ends with an error after some 12 attempts
-/// in a row without anything new, and after one that repeating does not mend, such as TOKEN_EXPIRED. It
-/// has no other end.
+/// in a row without anything new, and after one that repeating does not mend. The end of its token is such
+/// a one for a session that has no other ([`Client::player_with`](crate::Client::player_with) makes one
+/// that has). It has no other end.
 ///
 /// The states are the server's word: a match is verified when it is watched.
 pub struct PlayerStream {
@@ -35,7 +36,7 @@ impl PlayerStream {
     pub(crate) fn new(player: Player) -> Self {
         let is_connected = Arc::new(AtomicBool::new(false));
         let name = player.name().to_owned();
-        let line = Line::new(Arc::clone(&is_connected));
+        let line = Line::new(Arc::clone(&is_connected), player.caller().renews());
         let watcher = Watcher { line, player, last: None };
         let states =
             stream::try_unfold(

@@ -50,8 +50,9 @@ pub enum Update {
 ///
 /// When the connection breaks, falls silent or is sent elsewhere, the stream resumes after the last
 /// verified turn; a turn is never yielded twice and never left out. It ends with an error after
-/// some 12 attempts in a row without anything new, and after one that repeating does not mend, such as
-/// TOKEN_EXPIRED.
+/// some 12 attempts in a row without anything new, and after one that repeating does not mend. The end of
+/// its token is such a one for a session that has no other
+/// ([`Client::player_with`](crate::Client::player_with) makes one that has).
 pub struct MatchStream {
     name: String,
     is_connected: Arc<AtomicBool>,
@@ -63,7 +64,7 @@ impl MatchStream {
     pub(crate) fn new(player: Player, name: &str, ledger: Ledger, first_hash: Option<Digest>) -> Self {
         let is_connected = Arc::new(AtomicBool::new(false));
         let watcher = Watcher {
-            line: Line::new(Arc::clone(&is_connected)),
+            line: Line::new(Arc::clone(&is_connected), player.caller().renews()),
             player,
             name: name.to_owned(),
             ledger,

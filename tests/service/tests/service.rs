@@ -11,6 +11,7 @@ mod service {
     mod browsers;
     mod client_home;
     mod client_receipts;
+    mod client_tokens;
     mod client_transcripts;
     mod clocks;
     mod connections;

@@ -160,6 +160,22 @@ async fn a_refused_seal_is_not_repeated_and_the_next_one_is_new() {
 }
 
 #[tokio::test]
+async fn a_seal_that_may_be_in_keeps_its_salt_when_its_retry_is_turned_away_unread() {
+    for reason in [ErrorReason::TokenExpired, ErrorReason::RateLimited, ErrorReason::PlayerBanned] {
+        let on_seal: OnSeal = Box::new(move |nth, request| match nth {
+            0 => Some(Err(Status::unavailable("the acknowledgement is lost"))),
+            1 => refuse(ApiError::new(reason)),
+            _ => Some(Ok(receipt(request))),
+        });
+        let (fake, game) = black(before_turn_1(on_seal)).await;
+        assert_eq!(game.seal(1, cell("E5")).await.unwrap_err().reason(), Some(reason));
+        game.seal(1, cell("E5")).await.unwrap();
+        let seals = fake.seals();
+        assert!(seals.len() == 3 && seals.iter().all(|seal| *seal == seals[0]), "{reason:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_call_is_tried_four_times_at_most() {
     let contended = || ApiError::new(ErrorReason::Contended).with_retry_delay(Duration::from_millis(1));
     let (fake, game) = black(before_turn_1(Box::new(move |_, _| refuse(contended())))).await;
