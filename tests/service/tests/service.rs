@@ -11,8 +11,12 @@ mod service {
     mod browsers;
     mod client_home;
     mod client_receipts;
+    mod client_restarts;
+    mod client_shutdown;
     mod client_tokens;
     mod client_transcripts;
+    mod client_unread;
+    mod client_withheld;
     mod clocks;
     mod connections;
     mod descriptors;
@@ -54,6 +58,7 @@ mod service {
     mod whole_match;
 
     mod cancelled;
+    mod client_pings;
     mod dead_network;
     mod deadlines;
     mod hostile;
