@@ -52,10 +52,10 @@ pub(crate) struct Terms {
 
 impl Batches {
     /// Begins. Hints go over `teller`.
-    pub(crate) fn start(dialer: Dialer, address: Address, terms: Terms, teller: Arc<Line>) -> Self {
+    pub(crate) fn start(dialer: &Dialer, address: Address, terms: Terms, teller: Arc<Line>) -> Self {
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
         let line = Line::start(dialer, address);
-        let worker = tokio::spawn(work(line, waiting, terms, teller)).abort_handle();
+        let worker = dialer.spawn(work(line, waiting, terms, teller));
         Self { queue, worker }
     }
 

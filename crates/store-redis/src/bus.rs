@@ -64,8 +64,9 @@ struct Fresh {
 impl Bus {
     pub(crate) fn start(network: Network, address: Address) -> Self {
         let fresh = Arc::new(Fresh::default());
+        let dialer = network.dialer.clone();
         let listener = Listener { network, address, fresh: Arc::clone(&fresh) };
-        Self { fresh, supervisor: tokio::spawn(listener.run()).abort_handle() }
+        Self { fresh, supervisor: dialer.spawn(listener.run()) }
     }
 
     /// Subscribes to a channel of the hub, soon.

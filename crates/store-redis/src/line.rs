@@ -12,6 +12,7 @@ use redis::aio::{AsyncPushSender, MultiplexedConnection};
 use redis::{
     AsyncConnectionConfig, ConnectionAddr, IntoConnectionInfo as _, RedisResult, TlsCertificates, Value,
 };
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -53,15 +54,23 @@ pub(crate) struct Dialer {
     certificates: Arc<TlsCertificates>,
     /// A server that is no primary is no use.
     primary_only: bool,
+    /// Where connections live, whoever calls.
+    runtime: Handle,
 }
 
 impl Dialer {
+    /// A dialer whose connections live in the runtime that this is called in.
     pub(crate) fn new(
         location: Arc<Location>,
         certificates: Arc<TlsCertificates>,
         primary_only: bool,
     ) -> Self {
-        Self { location, certificates, primary_only }
+        Self { location, certificates, primary_only, runtime: Handle::current() }
+    }
+
+    /// Runs something where the connections live.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        self.runtime.spawn(task).abort_handle()
     }
 
     /// A dialer for sentinels: they have neither the servers' users nor databases.
@@ -161,12 +170,12 @@ pub(crate) struct Line {
 
 impl Line {
     /// Begins to connect.
-    pub(crate) fn start(dialer: Dialer, address: Address) -> Self {
+    pub(crate) fn start(dialer: &Dialer, address: Address) -> Self {
         let suspect = Arc::new(Notify::new());
         let none = State { connection: None, generation: Generation(0), since: Instant::now() };
         let state = Arc::new(watch::Sender::new(none));
-        let supervision = supervise(dialer, address, Arc::clone(&state), Arc::clone(&suspect));
-        let supervisor = tokio::spawn(supervision).abort_handle();
+        let supervision = supervise(dialer.clone(), address, Arc::clone(&state), Arc::clone(&suspect));
+        let supervisor = dialer.spawn(supervision);
         Self { state, suspect, supervisor }
     }
 
@@ -190,6 +199,12 @@ impl Line {
         let answers = connection.send_packed_commands(commands, 0, count).await;
         let answers = answers.map_err(|error| self.doubt(generation, &error))?;
         if answers.len() == count { Ok((answers, generation)) } else { Err(Fault::Lost) }
+    }
+
+    /// Whether calls fail at once.
+    pub(crate) fn is_down(&self) -> bool {
+        let state = self.state.borrow();
+        state.connection.is_none() && state.since.elapsed() > Duration::from_millis(PATIENCE_MS)
     }
 
     /// The connection, or the one that follows it soon.

@@ -22,9 +22,8 @@ pub(crate) struct Server {
 impl Server {
     /// Begins to connect. With `terms`, calls go in batches that are waited for.
     pub(crate) fn start(dialer: &Dialer, address: Address, terms: Option<Terms>, bus: Bus) -> Self {
-        let line = Arc::new(Line::start(dialer.clone(), address.clone()));
-        let batches =
-            terms.map(|terms| Batches::start(dialer.clone(), address.clone(), terms, Arc::clone(&line)));
+        let line = Arc::new(Line::start(dialer, address.clone()));
+        let batches = terms.map(|terms| Batches::start(dialer, address.clone(), terms, Arc::clone(&line)));
         Self { address, line, batches, bus }
     }
 

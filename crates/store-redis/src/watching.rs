@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use crate::call::Call;
 use crate::caller::Caller;
 use crate::envelope;
+use crate::fault::Fault;
 use crate::hub::{Check, Epoch, Hub};
 use crate::names::Names;
 use crate::recent::Recent;
@@ -64,7 +65,11 @@ impl RedisStore {
         if heard.borrow_and_update().is_some() {
             return Ok(());
         }
-        self.caller.routes.server(slot)?.bus.add(channel);
+        let server = self.caller.routes.server(slot)?;
+        if server.line.is_down() {
+            return Err(Fault::Down.into());
+        }
+        server.bus.add(channel);
         let heard = heard.wait_for(Option::is_some);
         match tokio::time::timeout(Duration::from_millis(HEARD_MS), heard).await {
             Ok(Ok(_)) => Ok(()),

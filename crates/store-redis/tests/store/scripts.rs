@@ -31,6 +31,23 @@ async fn a_server_that_forgot_all_scripts_is_sent_them_again() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_in_which_no_script_is_known_is_sent_again() {
+    for flavor in Flavor::ALL {
+        let servers = place::sentinel(flavor).await;
+        let options = place::fresh(&servers.url()).with_durability(place::ONE_REPLICA);
+        let store = place::node(&options).await;
+        let id = game::id();
+        game::start(&store, id).await;
+        for turn in 1..=3 {
+            servers.script_flush_all().await.expect("scripts can be flushed");
+            let (seals, turns) = tokio::join!(game::play(&store, id, turn), store.turns(id, 1, usize::MAX));
+            assert_eq!(seals.head.resolved, turn);
+            turns.expect("turns can be read");
+        }
+    }
+}
+
 /// One command a commit: neither a read before it nor a load of the script.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_is_one_command() {

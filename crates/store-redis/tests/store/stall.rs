@@ -16,9 +16,10 @@ const REFUSED_MAX: Duration = Duration::from_millis(50);
 async fn refuses_at_once(store: &store_redis::RedisStore) {
     game::until("calls fail at once", NOTICED_MAX, async || {
         let began = Instant::now();
-        let read = store.load(game::id()).await;
-        let refused = matches!(read, Err(StoreError::Unavailable(_)));
-        (refused && began.elapsed() < REFUSED_MAX).then_some(())
+        let read = store.load(game::id()).await.map(drop);
+        let watched = store.watch(game::id()).await.map(drop);
+        let refused = |answer| matches!(answer, Err(StoreError::Unavailable(_)));
+        (refused(read) && refused(watched) && began.elapsed() < REFUSED_MAX).then_some(())
     })
     .await;
 }
