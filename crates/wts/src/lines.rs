@@ -37,6 +37,11 @@ impl Lines {
     /// # Errors
     /// Stdout is closed, here and below.
     pub(crate) fn turn(self, turn: &VerifiedTurn) -> std::io::Result<()> {
+        self.show(&Self::turn_text(turn), Self::turn_object(turn))
+    }
+
+    /// A turn in words, and the board after it.
+    pub(crate) fn turn_text(turn: &VerifiedTurn) -> String {
         let cells = [turn.cells.black, turn.cells.white];
         let board = board::draw(&turn.position, &cells);
         let mut text = format!("{}{board}", Self::story(turn));
@@ -44,7 +49,7 @@ impl Lines {
             text.push_str(&line);
             text.push('\n');
         }
-        self.show(&text, Self::turn_object(turn))
+        text
     }
 
     /// A turn without the board.

@@ -6,6 +6,7 @@ mod descriptors;
 mod keys;
 mod lobby;
 mod play;
+mod pseudo_terminal;
 mod server;
 mod store;
 mod terminated;

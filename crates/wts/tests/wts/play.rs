@@ -9,7 +9,7 @@ use serde_json::Value;
 pub(crate) const PROMPT: &str = "cell> ";
 
 /// Where players' files are, if a test does not say otherwise.
-const STATE: &str = env!("CARGO_TARGET_TMPDIR");
+pub(crate) const STATE: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// A `wts` process, ended when it is dropped.
 pub(crate) struct Process(Child);

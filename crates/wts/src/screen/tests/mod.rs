@@ -10,6 +10,7 @@ use whattheshell::sealing::{Digest, EndReason, Ending, MatchResult};
 
 use super::*;
 
+mod documented;
 mod stepping;
 
 /// When turns open, seconds since 1970.
