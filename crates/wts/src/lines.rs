@@ -1,6 +1,6 @@
 //! A match told line by line: in words, or as one JSON object a line.
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 
 use rules::{PerSeat, Position};
 use serde_json::{Value, json};
@@ -159,6 +159,11 @@ impl Lines {
         }
         out.flush()
     }
+}
+
+/// Whether nobody reads stdout any more, as `head` does once it has enough: no reason to fail.
+pub(crate) fn is_unread(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
 /// What a board says besides what stands on it: eggs by age, and counts once there are any.

@@ -94,6 +94,9 @@ fn main() -> ExitCode {
         Command::Watch(arguments) => watch::run(&arguments),
     };
     result.unwrap_or_else(|error| {
+        if lines::is_unread(&error) {
+            return ExitCode::SUCCESS;
+        }
         // Nobody is left to tell if stderr is closed.
         let _ = writeln!(std::io::stderr(), "error: {error:#}");
         ExitCode::FAILURE

@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
 
     /// Seconds to wait for the invite to be accepted; then it is taken back
     #[arg(long, default_value_t = 3_600, value_name = "SECONDS")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=604_800))]
     wait_s: u64,
 
     /// Where moves that are to be revealed later are kept; else in XDG_STATE_HOME or ~/.local/state

@@ -1,7 +1,7 @@
 //! `wts verify FILE`: whether the transcript of a match holds, and what it proves.
 
 use std::fs::File;
-use std::io::{Read as _, Write};
+use std::io::{ErrorKind, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -50,8 +50,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         None => transcript.verify(),
     };
     let message = transcript.message();
-    let mut out = std::io::stdout().lock();
-    match result {
+    // Nobody may read all of it, as `head` does; the verdict stays.
+    let mut out = Vec::new();
+    let code = match result {
         Ok(verified) => {
             let proof = Proof { message, verified: &verified, keys: keys.as_deref() };
             if arguments.json {
@@ -59,13 +60,18 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             } else {
                 proof.print(&mut out)?
             }
-            Ok(ExitCode::SUCCESS)
+            ExitCode::SUCCESS
         }
         Err(Error::Verification(violation)) => {
             refuse(&mut out, message, &violation, arguments.json)?;
-            Ok(ExitCode::FAILURE)
+            ExitCode::FAILURE
         }
-        Err(error) => Err(error.into()),
+        Err(error) => return Err(error.into()),
+    };
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(&out).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(code),
     }
 }
 

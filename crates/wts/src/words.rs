@@ -223,7 +223,10 @@ pub(crate) fn advice(error: &Error) -> Option<&'static str> {
     match error.reason()? {
         R::TokenMissing => Some("give a token by --token or WTS_TOKEN, or use a server in development mode"),
         R::TokenInvalid | R::TokenExpired => Some("get a new token, and give it by --token or WTS_TOKEN"),
-        R::NotFound => Some("check the name; an open invite needs its secret: invites/…:secret"),
+        R::NotFound => Some(
+            "check the name. A match is shown to its players, and to others only where it was made for \
+             spectators (--spectators); an open invite needs its secret: invites/…:secret",
+        ),
         R::InviteNotOpen => Some("ask for a new invite"),
         R::CellOccupied => Some("choose an empty cell"),
         R::TurnClosed => Some("that turn has resolved; choose for the next one"),

@@ -69,7 +69,17 @@ fn a_match_is_verified_with_what_it_proves() {
     check(&bare, &[], 0, &[": verified", "1 turns; ", "every commitment opens", "not signed by the service"]);
     check(&right, &[], 0, &["by its key k1, was not checked"]);
     check(&right, &[&known], 0, &["signed by the service with its key k1"]);
-    check(&right, &[&known, "--json"], 0, &[r#""verified":true"#, r#""signed_by":"k1""#, r#""turns":1"#]);
+    check(
+        &right,
+        &[&known, "--json"],
+        0,
+        &[
+            r#""verified":true"#,
+            r#""signed_by":"k1""#,
+            r#""turns":1"#,
+            r#""reason":"END_REASON_RESIGNATION""#,
+        ],
+    );
     check(&bare, &[&known], 1, &[": refused", "`signature`"]);
 
     let mut forged = right.clone();
@@ -109,4 +119,27 @@ fn what_is_no_transcript_is_an_error() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("is no whattheshell.v1.Transcript"));
     let output = verify(b"", &["--key", "k1=00"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("64 hexadecimal digits"));
+}
+
+/// Runs a command on a file while nobody reads what it says.
+#[track_caller]
+fn check_unread(command: &str, message: &v1::Transcript, code: i32) {
+    let mut file = NamedTempFile::new().expect("a temporary file");
+    file.write_all(&Transcript::from(message.clone()).to_bytes()).expect("written");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut wts = Command::new(env!("CARGO_BIN_EXE_wts"));
+    let output = wts.arg(command).arg(file.path()).stdout(writer).output().expect("wts runs");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), &*error), (Some(code), ""), "{command}");
+}
+
+#[test]
+fn whoever_reads_only_the_first_lines_changes_no_verdict() {
+    let message = played();
+    let mut tampered = message.clone();
+    tampered.turns[0].black.as_mut().expect("a side").salt[0] ^= 1;
+    check_unread("verify", &message, 0);
+    check_unread("verify", &tampered, 1);
+    check_unread("replay", &message, 0);
 }

@@ -92,5 +92,6 @@ fn a_match_that_is_not_to_be_watched_is_refused_with_advice() {
         .output()
         .expect("wts runs");
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("check the name"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("check the name") && said.contains("--spectators"), "{said}");
 }
