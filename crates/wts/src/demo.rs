@@ -87,7 +87,7 @@ async fn play(stage: &Stage, seed: u64) -> anyhow::Result<()> {
     let spectator = seating::session(&client, None, Some(SPECTATOR)).await?;
     let finish = watch(stage, &spectator, &name).await?;
     let transcript = spectator.transcript(&name).await.map_err(seating::explain)?;
-    let verified = transcript.verify().context("the transcript does not hold")?;
+    let verified = spectator.verify_signed(&transcript).await.context("the transcript is not verified")?;
     ensure!(verified.finish.as_ref() == Some(&finish), "the transcript ends otherwise than the stream");
     stage.lines.verified(&verified)?;
 

@@ -8,7 +8,7 @@ use futures::StreamExt as _;
 use rules::{Cell, Seat};
 use tokio::sync::mpsc;
 use tokio::time::{Interval, interval};
-use whattheshell::{Client, Error, MatchHandle, MatchStream, Player, Transcript, Update, v1};
+use whattheshell::{Client, Error, MatchHandle, MatchStream, Player, Update, VerifiedMatch, v1};
 
 use crate::openings::{self, Openings, Unsealed};
 use crate::rematch::{Rematch, Turnout};
@@ -69,10 +69,11 @@ enum Source {
 }
 
 impl Source {
-    async fn transcript(&self) -> Result<Transcript, Error> {
+    /// The whole match, which is over, with the server's signature.
+    async fn verified(&self) -> Result<VerifiedMatch, Error> {
         match self {
-            Self::Seated(game, _) => game.transcript().await,
-            Self::Watching(player, name) => player.transcript(name).await,
+            Self::Seated(game, _) => game.verify_signed(&game.transcript().await?).await,
+            Self::Watching(player, name) => player.verify_signed(&player.transcript(name).await?).await,
         }
     }
 }
@@ -233,8 +234,7 @@ impl Live {
     fn check(&self) {
         let (source, answers) = (self.source.clone(), self.answers.0.clone());
         tokio::spawn(async move {
-            let checked = source.transcript().await.and_then(|transcript| transcript.verify());
-            let said = match checked {
+            let said = match source.verified().await {
                 Ok(verified) => format!("the transcript is verified, {} turns", verified.turns.len()),
                 Err(error) => format!("the transcript is NOT verified: {error}"),
             };

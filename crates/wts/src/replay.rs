@@ -52,11 +52,14 @@ pub(crate) struct Arguments {
 /// # Errors
 /// There is no such transcript, or it does not hold.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let transcript = match Collection::Matches.id(&arguments.what) {
+    let (transcript, verified) = match Collection::Matches.id(&arguments.what) {
         Ok(_) => fetch(arguments)?,
-        Err(_) => verify::read(Path::new(&arguments.what))?,
+        Err(_) => {
+            let transcript = verify::read(Path::new(&arguments.what))?;
+            let verified = transcript.verify().context("the transcript does not hold")?;
+            (transcript, verified)
+        }
     };
-    let verified = transcript.verify().context("the transcript does not hold")?;
     if let Some(path) = &arguments.save {
         std::fs::write(path, transcript.to_bytes())
             .with_context(|| format!("{} cannot be written", path.display()))?;
@@ -69,13 +72,20 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn fetch(arguments: &Arguments) -> anyhow::Result<Transcript> {
+/// A match from a server; once it is over, also with the server's signature.
+fn fetch(arguments: &Arguments) -> anyhow::Result<(Transcript, VerifiedMatch)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let client = Client::connect(&arguments.server).await.map_err(seating::explain)?;
         let player =
             seating::session(&client, arguments.token.as_deref(), arguments.player.as_deref()).await?;
-        player.transcript(&arguments.what).await.map_err(seating::explain)
+        let transcript = player.transcript(&arguments.what).await.map_err(seating::explain)?;
+        let verified = match transcript.message().finish {
+            Some(_) => player.verify_signed(&transcript).await,
+            None => transcript.verify(),
+        };
+        let verified = verified.context("the transcript is not verified")?;
+        Ok((transcript, verified))
     })
 }
 

@@ -31,7 +31,8 @@ pub(crate) fn player_name(text: &str) -> anyhow::Result<String> {
         .map_err(|_| anyhow!("`{text}` is no player's name: 1 to 64 characters of A-Z a-z 0-9 . _ -"))
 }
 
-/// A session with this token, or, on a server in development mode, with one minted for this player.
+/// A session with this token, or, on a server in development mode, with ones minted for this player: as
+/// many as it takes.
 pub(crate) async fn session(
     client: &Client,
     token: Option<&str>,
@@ -50,8 +51,12 @@ pub(crate) async fn session(
     if !client.server_info().await.map_err(explain)?.dev_mode {
         bail!("the server is not in development mode: give your token by --token or WTS_TOKEN");
     }
-    let minted = client.mint_token(&player).await.map_err(explain)?;
-    client.player(&minted.token).map_err(explain)
+    let minting = client.clone();
+    let source = move || {
+        let (minting, player) = (minting.clone(), player.clone());
+        async move { minting.mint_token(&player).await.map(|minted| minted.token) }
+    };
+    client.player_with(source).await.map_err(explain)
 }
 
 /// How moves are sealed.

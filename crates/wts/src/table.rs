@@ -385,7 +385,8 @@ impl Table {
         };
         self.lines.finish_as(finish, &format!("{you}{}", words::finish(finish)))?;
         let transcript = self.game.transcript().await.map_err(seating::explain)?;
-        let verified = transcript.verify().context("the transcript does not hold")?;
+        let verified =
+            self.game.verify_signed(&transcript).await.context("the transcript is not verified")?;
         let said = format!(
             "the transcript is verified, {} turns\na rematch: wts play --rematch {}",
             verified.turns.len(),

@@ -85,7 +85,8 @@ async fn by_lines(lines: Lines, client: &Client, player: &Player, name: &str) ->
             Update::Finished(finish) => {
                 lines.finish(&finish)?;
                 let transcript = player.transcript(name).await.map_err(seating::explain)?;
-                return Ok(lines.verified(&transcript.verify().context("the transcript does not hold")?)?);
+                let verified = player.verify_signed(&transcript).await;
+                return Ok(lines.verified(&verified.context("the transcript is not verified")?)?);
             }
             _ => {}
         }

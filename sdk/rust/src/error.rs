@@ -48,7 +48,7 @@ pub enum Error {
     Credential(&'static str),
     /// A session's source of tokens gave none when the one before had expired; why. See
     /// [`Client::player_with`](crate::Client::player_with).
-    #[error("there is no new token")]
+    #[error("no token can be had")]
     TokenSource(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Moves are sealed in a way that only a newer client knows: nothing was sent.
     #[error("moves of this match are sealed in a way that this client does not know")]
