@@ -1,16 +1,18 @@
 //! What time drives: the shards' clocks that must hear of somebody, deadlines that pass with nobody there,
-//! and follow-ups that wait.
+//! and follow-ups that wait. The nodes of a store divide it among themselves (`store::NodeId::owner`).
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::FutureExt as _;
 use futures::future::join_all;
 use futures::stream::{self, StreamExt as _};
 use referee::{Command, Stamp};
 use sealing::MatchId;
-use store::{Clock, Shard, Store, StoreError};
-use tracing::warn;
+use store::{Clock, Glance, NodeId, Shard, Store, StoreError};
+use tokio::sync::Notify;
+use tracing::{info, warn};
 use wire::ApiError;
 
 use crate::convert::errors;
@@ -21,9 +23,13 @@ use crate::follow_up;
 /// They wait for nothing else, or a backlog of work would move every deadline.
 const ALIVE_PAUSE_MS: u64 = 500;
 
-/// Pause between two looks at a due set, ms. A deadline is found passed at most this late; the result
+/// Pause between two looks at what is due, ms. A deadline is found passed at most this late; the result
 /// does not depend on it.
 const PAUSE_MS: u64 = 100;
+
+/// How long something must have been due to be anyone's, ms: by then a node that died is known to be dead, and
+/// one that lives is not equal to its work.
+const OVERDUE_MS: u64 = NodeId::SILENCE_MAX_MS;
 
 /// Matches taken from a shard at once: bounds what one look keeps in memory.
 const BATCH: usize = 256;
@@ -35,46 +41,183 @@ const AT_ONCE_MAX: usize = 16;
 const BACKOFF_MS: u64 = 2_000;
 
 /// Runs until it is dropped. Each shard is looked after by itself: one in trouble holds up no other.
-pub(crate) async fn run(store: Arc<dyn Store>, clock: Arc<dyn Clock>) {
-    let shards: Vec<Shard> = (0..store.shard_count()).map(Shard).collect();
-    let alive = keep_alive(store.as_ref(), clock.as_ref(), &shards);
-    let looks = join_all(shards.iter().map(|shard| look_after(store.as_ref(), clock.as_ref(), *shard)));
-    futures::join!(alive, looks);
+pub(crate) async fn run(node: NodeId, store: Arc<dyn Store>, clock: Arc<dyn Clock>) {
+    let clockwork = Clockwork::new(node, store.as_ref(), clock.as_ref());
+    let work = join_all(clockwork.desks.iter().map(|desk| clockwork.work(desk)));
+    futures::join!(clockwork.meet(), clockwork.keep_alive(), clockwork.look(), work);
 }
 
-/// Tells every shard's clock that somebody is there.
-async fn keep_alive(store: &dyn Store, clock: &dyn Clock, shards: &[Shard]) {
-    loop {
-        for shard in shards {
-            if let Some(Err(error)) = caught(store.touch(*shard)).await {
-                warn!(shard = shard.0, %error, "a shard's clock cannot be reached");
+/// The clockwork of one node.
+struct Clockwork<'a> {
+    node: NodeId,
+    store: &'a dyn Store,
+    clock: &'a dyn Clock,
+    desks: Vec<Desk>,
+    glancing: Trouble,
+    touching: Trouble,
+    meeting: Trouble,
+}
+
+/// Where the work of a shard is done.
+struct Desk {
+    shard: Shard,
+    /// It is this node that looks after the shard. At first that is so everywhere: better twice than not at all.
+    own: AtomicBool,
+    /// Something is due.
+    work: Notify,
+    trouble: Trouble,
+}
+
+/// Tells the log that something fails, and that it is over, and nothing in between.
+#[derive(Default)]
+struct Trouble(AtomicBool);
+
+impl Trouble {
+    fn begins(&self) -> bool {
+        !self.0.swap(true, Ordering::Relaxed)
+    }
+
+    fn ends(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl<'a> Clockwork<'a> {
+    fn new(node: NodeId, store: &'a dyn Store, clock: &'a dyn Clock) -> Self {
+        let desk = |shard| Desk {
+            shard: Shard(shard),
+            own: AtomicBool::new(true),
+            work: Notify::new(),
+            trouble: Trouble::default(),
+        };
+        Self {
+            node,
+            store,
+            clock,
+            desks: (0..store.shard_count()).map(desk).collect(),
+            glancing: Trouble::default(),
+            touching: Trouble::default(),
+            meeting: Trouble::default(),
+        }
+    }
+
+    /// Tells the other nodes that this one is there, and learns which shards are its own. While they cannot be
+    /// asked all stays as it was.
+    async fn meet(&self) {
+        let mut known = Vec::new();
+        loop {
+            match caught(self.store.meet(self.node)).await {
+                Some(Ok(mut nodes)) => {
+                    self.meeting.ends();
+                    nodes.sort_unstable();
+                    if nodes != known {
+                        self.divide(&nodes);
+                        known = nodes;
+                    }
+                }
+                Some(Err(error)) if self.meeting.begins() => warn!(%error, "other nodes cannot be asked for"),
+                Some(Err(_)) | None => {}
+            }
+            self.pause(NodeId::HEARTBEAT_MS).await;
+        }
+    }
+
+    fn divide(&self, nodes: &[NodeId]) {
+        for desk in &self.desks {
+            let own = NodeId::owner(nodes, desk.shard).is_none_or(|owner| owner == self.node);
+            desk.own.store(own, Ordering::Relaxed);
+        }
+        let own = self.desks.iter().filter(|desk| desk.own.load(Ordering::Relaxed)).count();
+        info!(nodes = nodes.len(), own, shards = self.desks.len(), "the work that time triggers is divided");
+    }
+
+    /// Tells every shard's clock that somebody is there, if nobody else does, and finds what the node whose
+    /// work it is has left undone.
+    async fn keep_alive(&self) {
+        loop {
+            let glances = self.glance(|_| true).await;
+            let left = |glance: &Glance| glance.overdue_ms.is_some_and(|overdue_ms| overdue_ms >= OVERDUE_MS);
+            self.call(glances.iter().filter(|glance| left(glance)));
+            let silent = glances.iter().filter(|glance| glance.silent);
+            let touched = join_all(silent.map(|glance| caught(self.store.touch(glance.shard)))).await;
+            match touched.into_iter().flatten().find_map(Result::err) {
+                None => _ = self.touching.ends(),
+                Some(error) if self.touching.begins() => {
+                    warn!(%error, "a shard's clock cannot be reached");
+                }
+                Some(_) => {}
+            }
+            self.pause(ALIVE_PAUSE_MS).await;
+        }
+    }
+
+    /// Looks for what is due in this node's own shards, again and again.
+    async fn look(&self) {
+        loop {
+            let glances = self.glance(|desk| desk.own.load(Ordering::Relaxed)).await;
+            self.call(glances.iter().filter(|glance| glance.overdue_ms.is_some()));
+            self.pause(PAUSE_MS).await;
+        }
+    }
+
+    async fn glance(&self, which: impl Fn(&Desk) -> bool) -> Vec<Glance> {
+        let shards: Vec<Shard> =
+            self.desks.iter().filter(|desk| which(desk)).map(|desk| desk.shard).collect();
+        match caught(self.store.glance(&shards)).await {
+            Some(Ok(glances)) => {
+                if self.glancing.ends() {
+                    info!("the store can be reached again");
+                }
+                glances
+            }
+            Some(Err(error)) if self.glancing.begins() => {
+                warn!(%error, "it cannot be seen what is due");
+                Vec::new()
+            }
+            Some(Err(_)) | None => Vec::new(),
+        }
+    }
+
+    /// Calls to work where these glances were.
+    fn call<'g>(&self, glances: impl Iterator<Item = &'g Glance>) {
+        for glance in glances {
+            if let Some(desk) = self.desks.get(usize::from(glance.shard.0)) {
+                desk.work.notify_one();
             }
         }
-        clock.sleep_until_ms(clock.now_ms().saturating_add(ALIVE_PAUSE_MS)).await;
     }
-}
 
-/// Does what is due in a shard, again and again.
-async fn look_after(store: &dyn Store, clock: &dyn Clock, shard: Shard) {
-    loop {
-        while caught(sweep(store, shard)).await == Some(BATCH) {}
-        clock.sleep_until_ms(clock.now_ms().saturating_add(PAUSE_MS)).await;
-    }
-}
-
-/// Does what is due in a shard and returns how much of it was done: what failed does not count, so a
-/// shard in trouble is left until the next look.
-async fn sweep(store: &dyn Store, shard: Shard) -> usize {
-    let due = match store.due(shard, BATCH).await {
-        Ok(due) => due,
-        Err(error) => {
-            warn!(shard = shard.0, %error, "what is due cannot be read");
-            return 0;
+    /// Does what is due in a shard whenever there is something.
+    async fn work(&self, desk: &Desk) {
+        loop {
+            desk.work.notified().await;
+            while caught(self.sweep(desk)).await == Some(BATCH) {}
         }
-    };
-    let work =
-        due.matches.into_iter().map(|id| async move { usize::from(attend_or_put_off(store, id).await) });
-    stream::iter(work).buffer_unordered(AT_ONCE_MAX).fold(0, async |done, one| done + one).await
+    }
+
+    /// Does what is due in a shard and returns how much of it was done: what failed does not count, so a
+    /// shard in trouble is left until the next look.
+    async fn sweep(&self, desk: &Desk) -> usize {
+        let due = match self.store.due(desk.shard, BATCH).await {
+            Ok(due) => due,
+            Err(error) => {
+                if desk.trouble.begins() {
+                    warn!(shard = desk.shard.0, %error, "what is due cannot be read");
+                }
+                return 0;
+            }
+        };
+        desk.trouble.ends();
+        let work = due
+            .matches
+            .into_iter()
+            .map(|id| async move { usize::from(attend_or_put_off(self.store, id).await) });
+        stream::iter(work).buffer_unordered(AT_ONCE_MAX).fold(0, async |done, one| done + one).await
+    }
+
+    async fn pause(&self, ms: u64) {
+        self.clock.sleep_until_ms(self.clock.now_ms().saturating_add(ms)).await;
+    }
 }
 
 /// Attends to a match; one whose work fails is put off.

@@ -12,7 +12,7 @@ use middleware::{
     ApiKeys, Auth, AuthLayer, BrowserLayer, DeadlineLayer, ReasonLayer, TokenIssuer, TraceLayer,
 };
 use store::keys::Signer;
-use store::{Clock, Store};
+use store::{Clock, NodeId, Store};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -56,6 +56,9 @@ const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long calls in flight may take to finish once the server is told to stop. Then it stops.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// How long it may take to tell other nodes that this one ends.
+const PARTING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Why a server could not start or ended by itself.
 #[derive(Debug, Error)]
@@ -131,7 +134,8 @@ impl Server {
                 _ => workers.serve(incoming).await,
             }
         };
-        let ticking = clockwork::run(Arc::clone(&node.store), Arc::clone(&node.clock));
+        let id = NodeId(rand::random());
+        let ticking = clockwork::run(id, Arc::clone(&node.store), Arc::clone(&node.clock));
         let until_told = async {
             shutdown.await;
             health.not_serving().await;
@@ -147,6 +151,8 @@ impl Server {
             }
         };
         workers.cut_off().await;
+        // Where that fails, the others find out by its silence.
+        let _ = tokio::time::timeout(PARTING_TIMEOUT, node.store.part(id)).await;
         ended
     }
 

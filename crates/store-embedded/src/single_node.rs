@@ -8,8 +8,8 @@ use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
     Clock, Closing, Commit, CommitOutcome, Due, Hints, Indexed, Invite, InviteId, InviteStore, Loaded,
-    MatchStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore, StoreError,
-    Stored, Version,
+    MatchStore, NodeStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore,
+    StoreError, Stored, Version,
 };
 
 use crate::disk::{Space, Write};
@@ -381,6 +381,9 @@ impl<B: Backing> RequestStore for SingleNode<B> {
         }
     }
 }
+
+/// It is alone.
+impl<B: Backing> NodeStore for SingleNode<B> {}
 
 impl Ledger {
     /// Takes note of an invite as it is now, and returns whom to tell.

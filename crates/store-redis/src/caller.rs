@@ -56,6 +56,11 @@ impl Caller {
         Self { routes, clock, budget: AtomicU32::new(RETRIES_MAX * EARNED_BY) }
     }
 
+    /// The time that scripts are given, if they are given one.
+    pub(crate) fn given_ms(&self) -> Option<u64> {
+        self.clock.as_ref().map(|clock| clock.now_ms())
+    }
+
     /// Runs a script.
     pub(crate) async fn run(&self, call: Call) -> Result<Reply, StoreError> {
         self.try_to_run(call).await.map(|ran| ran.reply)

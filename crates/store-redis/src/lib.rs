@@ -28,6 +28,7 @@ mod line;
 mod location;
 mod matches;
 mod names;
+mod nodes;
 mod players;
 mod recent;
 mod redis_store;

@@ -54,6 +54,12 @@ impl Names {
         (key.clone(), Place::new(key))
     }
 
+    /// The nodes that are there, and where that lies.
+    pub(crate) fn nodes(&self) -> (String, Place) {
+        let key = format!("{}:nodes", self.namespace);
+        (key.clone(), Place::new(key))
+    }
+
     /// Where a shard lies.
     pub(crate) fn shard(&self, shard: Shard) -> Place {
         Place::new(format!("s{:03}", shard.0))

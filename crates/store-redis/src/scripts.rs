@@ -78,6 +78,7 @@ pub(crate) struct Scripts {
     pub(crate) page: Arc<Script>,
     pub(crate) note_invite: Arc<Script>,
     pub(crate) open_invites: Arc<Script>,
+    pub(crate) nodes: Arc<Script>,
 }
 
 const CLOCK: &str = include_str!("../scripts/shared/clock.lua");
@@ -109,6 +110,7 @@ impl Scripts {
             page: script(&[time, FENCE], include_str!("../scripts/page.lua")),
             note_invite: script(&[tell, FENCE], include_str!("../scripts/note_invite.lua")),
             open_invites: script(&[time, FENCE], include_str!("../scripts/open_invites.lua")),
+            nodes: script(&[time], include_str!("../scripts/nodes.lua")),
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod codec;
 mod invite;
 pub mod keys;
 mod match_store;
+mod nodes;
 mod player;
 mod request;
 mod version;
@@ -21,6 +22,7 @@ mod version;
 pub use clock::{Clock, ScriptedClock, SystemClock};
 pub use invite::{Closing, Invite, InviteEnd, InviteId, InviteStore};
 pub use match_store::{Commit, CommitOutcome, Due, Hints, HintsLost, Loaded, MatchStore, Stored};
+pub use nodes::{Glance, NodeId, NodeStore};
 pub use player::{Indexed, PageKey, PlayerHints, PlayerStore};
 pub use request::{RequestKey, RequestRecord, RequestStore};
 pub use version::{Shard, Version};
@@ -47,6 +49,6 @@ pub enum StoreError {
 }
 
 /// Everything a node needs of its store.
-pub trait Store: MatchStore + InviteStore + PlayerStore + RequestStore {}
+pub trait Store: MatchStore + InviteStore + PlayerStore + RequestStore + NodeStore {}
 
-impl<S: MatchStore + InviteStore + PlayerStore + RequestStore> Store for S {}
+impl<S: MatchStore + InviteStore + PlayerStore + RequestStore + NodeStore> Store for S {}

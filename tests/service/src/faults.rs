@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Closing, Commit, CommitOutcome, Due, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore,
-    PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore, Shard, Store, StoreError,
-    Version,
+    Closing, Commit, CommitOutcome, Due, Glance, Hints, Indexed, Invite, InviteId, InviteStore, Loaded,
+    MatchStore, NodeId, NodeStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord,
+    RequestStore, Shard, Store, StoreError, Version,
 };
 use tokio::sync::watch;
 
@@ -366,5 +366,21 @@ impl PlayerStore for FaultyStore {
 impl RequestStore for FaultyStore {
     async fn remember(&self, key: RequestKey, record: RequestRecord) -> Result<RequestRecord, StoreError> {
         self.call(Operation::Remember, self.inner.remember(key, record)).await
+    }
+}
+
+/// How nodes know of each other has no faults: it decides nothing.
+#[async_trait]
+impl NodeStore for FaultyStore {
+    async fn meet(&self, node: NodeId) -> Result<Vec<NodeId>, StoreError> {
+        self.inner.meet(node).await
+    }
+
+    async fn part(&self, node: NodeId) -> Result<(), StoreError> {
+        self.inner.part(node).await
+    }
+
+    async fn glance(&self, shards: &[Shard]) -> Result<Vec<Glance>, StoreError> {
+        self.inner.glance(shards).await
     }
 }

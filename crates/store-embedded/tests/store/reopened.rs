@@ -8,8 +8,8 @@ use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
     Closing, Commit, CommitOutcome, Due, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore,
-    PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore, ScriptedClock, Shard,
-    StoreError, Version,
+    NodeStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore, ScriptedClock,
+    Shard, StoreError, Version,
 };
 use store_embedded::EmbeddedStore;
 use tokio::sync::{Mutex, MutexGuard};
@@ -163,3 +163,5 @@ impl RequestStore for Reopened {
         self.next().await.store().remember(key, record).await
     }
 }
+
+impl NodeStore for Reopened {}

@@ -6,6 +6,7 @@ mod durable;
 mod failover;
 mod game;
 mod hints;
+mod nodes;
 mod open;
 mod place;
 mod scripts;

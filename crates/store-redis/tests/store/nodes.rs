@@ -1,0 +1,78 @@
+//! Nodes that know of each other, and see at a glance what is due.
+
+use redis_servers::Flavor;
+use store::{Glance, MatchStore as _, NodeId, NodeStore as _, Shard};
+use store_redis::Options;
+
+use crate::{game, place};
+
+/// Stores on every shape of servers.
+async fn shapes(flavor: Flavor) -> [Options; 3] {
+    let urls = [
+        place::single(flavor).await.url(),
+        place::sentinel(flavor).await.url(),
+        place::cluster(flavor).await.url(),
+    ];
+    urls.map(|url| place::fresh(&url))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_silent_for_two_seconds_counts_as_dead() {
+    for flavor in Flavor::ALL {
+        for options in shapes(flavor).await {
+            let clock = place::clock();
+            let stores = [place::scripted(&options, &clock).await, place::scripted(&options, &clock).await];
+            let (one, two) = (NodeId(1), NodeId(u64::MAX));
+            assert_eq!(stores[0].meet(one).await, Ok(vec![one]));
+            clock.advance_ms(NodeId::HEARTBEAT_MS);
+            assert_eq!(stores[1].meet(two).await, Ok(vec![one, two]));
+            clock.advance_ms(NodeId::SILENCE_MAX_MS - NodeId::HEARTBEAT_MS);
+            assert_eq!(stores[1].meet(two).await, Ok(vec![one, two]));
+            clock.advance_ms(1);
+            assert_eq!(stores[1].meet(two).await, Ok(vec![two]));
+            assert_eq!(stores[0].meet(one).await, Ok(vec![one, two]), "it is back");
+            stores[1].part(two).await.expect("it may go");
+            assert_eq!(stores[0].meet(one).await, Ok(vec![one]));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_glance_shows_what_is_due_and_which_clocks_hear_of_nobody() {
+    for flavor in Flavor::ALL {
+        for options in shapes(flavor).await {
+            let clock = place::clock();
+            let store = place::scripted(&options, &clock).await;
+            let all: Vec<Shard> = (0..store.shard_count()).map(Shard).collect();
+            let quiet: Vec<Glance> =
+                all.iter().map(|shard| Glance { shard: *shard, overdue_ms: None, silent: false }).collect();
+            assert_eq!(in_order(store.glance(&all).await), quiet, "nobody waits anywhere");
+
+            let id = game::id();
+            let started = game::start(&store, id).await;
+            let shard = Shard::of(id, store.shard_count());
+            store.settle(id, started.version, &started.follow_ups).await.expect("they are done");
+            let deadline = started.head.due().expect("a live match is due at some time");
+            let at = async |overdue_ms, silent| {
+                let mut seen = quiet.clone();
+                seen[usize::from(shard.0)] = Glance { shard, overdue_ms, silent };
+                assert_eq!(in_order(store.glance(&all).await), seen);
+            };
+            at(None, false).await;
+            clock.advance_ms(1_000);
+            at(None, true).await;
+            store.touch(shard).await.expect("a clock can be touched");
+            at(None, false).await;
+            clock.advance_ms(deadline.ms_since(store.touch(shard).await.expect("it is there").stamp));
+            at(Some(0), true).await;
+            clock.advance_ms(2_500);
+            at(Some(2_500), true).await;
+        }
+    }
+}
+
+fn in_order(glances: Result<Vec<Glance>, store::StoreError>) -> Vec<Glance> {
+    let mut glances = glances.expect("all shards can be reached");
+    glances.sort_unstable_by_key(|glance| glance.shard);
+    glances
+}
