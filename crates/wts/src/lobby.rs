@@ -110,7 +110,7 @@ impl Lobby<'_> {
             Choice::Match(waiting) => {
                 let game = waiting.r#match.clone().unwrap_or_default();
                 let opponent = opponent(waiting);
-                let due = if waiting.move_due { "your move is due" } else { "the other one's move is due" };
+                let due = if waiting.move_due { "your move is due" } else { "you wait for the other player" };
                 let due = if game.state() == v1::MatchState::Waiting { "not begun yet" } else { due };
                 format!("{} against {}, turn {}: {due}", game.name, id(opponent), game.turn.saturating_add(1))
             }

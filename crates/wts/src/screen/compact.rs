@@ -73,7 +73,8 @@ impl Screen {
     }
 
     fn draw_compact_title(&self, frame: &mut Frame<'_>, area: Rect) {
-        let you = self.seat().map(|seat| format!(", you play {seat}")).unwrap_or_default();
+        let seat = self.seat().filter(|_| !self.looks_back());
+        let you = seat.map(|seat| format!(", you play {seat}")).unwrap_or_default();
         let left = format!("{}{you}", self.board_title().trim_end());
         frame.render_widget(Paragraph::new(sides(&left, &format!("{} ", self.state()), area.width)), area);
         frame.buffer_mut().set_style(area, self.palette.title());

@@ -34,6 +34,7 @@ fn earlier_boards_are_shown_while_the_match_goes_on() {
         play.shows(&["turn 1 of 3", "black lands on E5"]);
         play.press("", KeyCode::PageDown);
         play.shows(&["turn 2 of 3", "both chose C3"]);
+        assert!(play.text_in(44, 16, 0).starts_with(" turn 2 of 3, End: now  "));
         play.press("", KeyCode::Home);
         play.shows(&["turn 0 of 3", "nothing yet"]);
         play.press("", KeyCode::PageUp);
