@@ -20,6 +20,7 @@ mod follow_up;
 mod guard;
 mod history;
 mod idempotency;
+mod in_process;
 mod invites;
 mod listener;
 mod match_service;
@@ -32,5 +33,6 @@ mod server;
 mod watch;
 mod workers;
 
+pub use in_process::InProcess;
 pub use node::NodeConfig;
 pub use server::{REQUEST_BYTES_MAX, ServeError, Server};
