@@ -74,6 +74,16 @@ pub enum OpenError {
         /// The store's schema.
         found: u32,
     },
+    /// The store belongs to other keys.
+    #[error(
+        "the store was begun with the keys of {found}, and these are those of {own}: all nodes need the same file of keys"
+    )]
+    OtherKeys {
+        /// The id of the store's keys.
+        found: String,
+        /// The id of the keys that it was to be opened with.
+        own: String,
+    },
     /// What the store says of itself makes no sense.
     #[error("the store's own record is damaged")]
     DamagedMeta,

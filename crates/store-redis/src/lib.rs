@@ -24,6 +24,7 @@ mod error;
 mod fault;
 mod hub;
 mod invites;
+mod keys;
 mod line;
 mod location;
 mod matches;

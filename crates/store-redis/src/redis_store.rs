@@ -191,6 +191,11 @@ impl RedisStore {
         start::check_servers(&self.caller.routes, &self.options).await
     }
 
+    /// Where the store is, without a password.
+    pub(crate) fn location(&self) -> String {
+        self.options.location.to_string()
+    }
+
     pub(crate) fn shard(&self, id: MatchId) -> Shard {
         Shard::of(id, self.shards)
     }

@@ -79,6 +79,7 @@ pub(crate) struct Scripts {
     pub(crate) note_invite: Arc<Script>,
     pub(crate) open_invites: Arc<Script>,
     pub(crate) nodes: Arc<Script>,
+    pub(crate) keys: Arc<Script>,
 }
 
 const CLOCK: &str = include_str!("../scripts/shared/clock.lua");
@@ -111,6 +112,7 @@ impl Scripts {
             note_invite: script(&[tell, FENCE], include_str!("../scripts/note_invite.lua")),
             open_invites: script(&[time, FENCE], include_str!("../scripts/open_invites.lua")),
             nodes: script(&[time], include_str!("../scripts/nodes.lua")),
+            keys: script(&[], include_str!("../scripts/keys.lua")),
         }
     }
 }

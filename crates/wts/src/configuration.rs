@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command};
 
-use crate::serve;
+use crate::{serve, store_options};
 
 /// Options that do something other than set the server.
 const NOT_SETTINGS: [&str; 3] = ["help", "version", "print_config"];
@@ -16,7 +16,7 @@ pub(crate) fn print(out: &mut impl Write, matches: &ArgMatches) -> std::io::Resu
     for option in options(&command()) {
         let id = option.get_id().as_str();
         let values = matches.get_raw(id).map(|values| {
-            values.map(|value| value.to_string_lossy().into_owned()).collect::<Vec<_>>().join(",")
+            values.map(|value| shown(id, &value.to_string_lossy())).collect::<Vec<_>>().join(",")
         });
         let value = values.filter(|value| !value.is_empty()).unwrap_or_else(|| "-".to_owned());
         let source = match matches.value_source(id) {
@@ -27,6 +27,14 @@ pub(crate) fn print(out: &mut impl Write, matches: &ArgMatches) -> std::io::Resu
         writeln!(out, "{:<18} {value:<24} {:<16} {source}", flag(option), unit(option))?;
     }
     out.flush()
+}
+
+/// A value as it may be shown to whoever reads along.
+fn shown(id: &str, value: &str) -> String {
+    match id {
+        "store" => store_options::without_password(value),
+        _ => value.to_owned(),
+    }
 }
 
 /// `wts serve` as clap has it.
@@ -80,7 +88,7 @@ mod tests {
     fn the_documented_options_are_made_from_the_code() {
         let mut page = String::from(
             "# Configuration\n\n\
-             <!-- Made from the options in `crates/wts/src/serve.rs`: UPDATE_EXPECT=1 cargo test -p wts -->\n\n\
+             <!-- Made from the options in `serve` and `store_options` of `crates/wts/src`: UPDATE_EXPECT=1 cargo test -p wts -->\n\n\
              `wts serve` takes each option as a flag or, where it has a name there, from the environment; a flag \
              wins. \
              `wts serve --print-config` prints every value with its unit and where it came from, and \

@@ -1,7 +1,7 @@
 //! `wts keys`: what an operator does with the secret keys of a server.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
@@ -34,6 +34,11 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Make the keys of a new store that nodes share, in a file that is not there yet. Give it to every node
+    New {
+        /// The file
+        file: PathBuf,
+    },
     /// Every key: its role, id, state and times, and the public key of those that sign. No secrets
     List {
         #[command(flatten)]
@@ -89,11 +94,23 @@ struct Place {
     /// Where the server keeps its keys
     #[arg(long, env = "WTS_DATA", value_name = "DIR", default_value = "wts-data")]
     data: PathBuf,
+
+    /// The file that nodes of one store share, instead of one in a directory
+    #[arg(long, env = "WTS_KEYS", value_name = "FILE", conflicts_with = "data")]
+    keys: Option<PathBuf>,
 }
 
 impl Place {
     fn file(&self) -> PathBuf {
-        self.data.join(KeySource::FILE_NAME)
+        self.keys.clone().unwrap_or_else(|| self.data.join(KeySource::FILE_NAME))
+    }
+
+    /// The option that says the same.
+    fn option(&self) -> String {
+        match &self.keys {
+            Some(file) => format!("--keys {}", file.display()),
+            None => format!("--data {}", self.data.display()),
+        }
     }
 }
 
@@ -112,12 +129,27 @@ fn role() -> impl TypedValueParser<Value = Role> {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     match &arguments.task {
+        Task::New { file } => make(&mut out, file)?,
         Task::List { place, json } => list(&mut out, place, *json)?,
         Task::Prepare { role, place } => prepare(&mut out, place, *role)?,
         Task::Promote { key, place } => promote(&mut out, place, key)?,
         Task::Retire { key, accept_loss, place } => retire(&mut out, place, key, *accept_loss)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn make(out: &mut impl Write, file: &Path) -> anyhow::Result<()> {
+    if file.try_exists().with_context(|| file.display().to_string())? {
+        bail!("{} exists: keys are made for a new store only", file.display());
+    }
+    Keys::load_or_create(file, Stamp::from_ms(SystemClock::start().now_ms()))?;
+    writeln!(out, "new keys are in {}", file.display())?;
+    writeln!(
+        out,
+        "Give this file to every node of the store, and keep a copy in a safe place: what is sealed opens \
+         with these keys alone."
+    )?;
+    Ok(())
 }
 
 fn list(out: &mut impl Write, place: &Place, json: bool) -> anyhow::Result<()> {
@@ -158,7 +190,7 @@ fn as_json(key: &KeyFacts) -> serde_json::Value {
 fn prepare(out: &mut impl Write, place: &Place, role: Role) -> anyhow::Result<()> {
     let id = Keys::change(&place.file(), |keys| keys.prepare(role))?;
     writeln!(out, "{role} key {id} is prepared. {RESTART}")?;
-    writeln!(out, "Then take it into use: wts keys promote {role} {id} --data {}", place.data.display())?;
+    writeln!(out, "Then take it into use: wts keys promote {role} {id} {}", place.option())?;
     Ok(())
 }
 

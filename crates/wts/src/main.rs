@@ -21,6 +21,7 @@ mod seating;
 mod serve;
 mod server_clock;
 mod store_command;
+mod store_options;
 mod table;
 mod terminal;
 mod terms;

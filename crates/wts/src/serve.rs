@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::num::NonZero;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,17 +11,16 @@ use anyhow::{Context as _, bail};
 use clap::builder::RangedU64ValueParser;
 use clap::{ArgMatches, Args};
 use middleware::{ApiKeys, TokenIssuer};
-use referee::Stamp;
 use service::{NodeConfig, Server};
-use store::keys::KeySource;
-use store::{Clock, Store, SystemClock};
-use store_embedded::{EmbeddedStore, VolatileStore};
+use store::{Clock, SystemClock};
+use store_embedded::EmbeddedStore;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
-use crate::{backup_socket, configuration, data_directory};
+use crate::store_options::{Opened, StoreOptions};
+use crate::{backup_socket, configuration};
 
 /// What tokens name as their maker and as whom they are for.
 const TOKEN_ISSUER: &str = "whattheshell";
@@ -44,20 +42,8 @@ pub(crate) struct Arguments {
     #[arg(long, env = "WTS_LISTEN", value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7654")]
     listen: SocketAddr,
 
-    /// Where matches and keys are kept; made at the first start. What is acknowledged survives the end of
-    /// the process and of the power. A store whose keys are not there is not served
-    #[arg(long, env = "WTS_DATA", value_name = "DIR", default_value = "wts-data")]
-    data: PathBuf,
-
-    /// Keep everything in memory: matches and keys end with this process
-    #[arg(long, env = "WTS_VOLATILE", conflicts_with = "data")]
-    volatile: bool,
-
-    /// Make new keys for a store whose keys are lost for good. With the old ones go: moves that are sealed
-    /// and unresolved (while a match waits with one, the store does not open), signatures of receipts that
-    /// are asked for again, all tokens, join secrets of open invites, repetitions of requests
-    #[arg(long, conflicts_with = "volatile")]
-    new_keys: bool,
+    #[command(flatten)]
+    store: StoreOptions,
 
     /// Development mode: everyone may mint a token for any player. Not for production
     #[arg(long, env = "WTS_DEV")]
@@ -113,10 +99,10 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
     }
     let filter = EnvFilter::try_new(&arguments.log).context("--log is not a filter")?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    let (server, embedded) = server(arguments)?;
-    // Connections have threads of their own; what is left is little.
+    // Connections of clients have threads of their own; what is left is little.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
+        let (server, embedded) = server(arguments).await?;
         let listener = TcpListener::bind(arguments.listen)
             .await
             .with_context(|| format!("{} cannot be listened on", arguments.listen))?;
@@ -124,7 +110,7 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
         greet(arguments, listener.local_addr()?)?;
         let backups = async {
             match embedded {
-                Some(store) => backup_socket::serve(&arguments.data, store).await,
+                Some(store) => backup_socket::serve(arguments.store.directory(), store).await,
                 None => std::future::pending().await,
             }
         };
@@ -137,7 +123,7 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
 }
 
 /// The server, and its store if that is in a directory.
-fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<EmbeddedStore>>)> {
+async fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<EmbeddedStore>>)> {
     if !HEARTBEAT_S.contains(&arguments.heartbeat_s) {
         bail!("--heartbeat-s is {} to {}", HEARTBEAT_S.start(), HEARTBEAT_S.end());
     }
@@ -148,14 +134,7 @@ fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<EmbeddedS
         api_keys = api_keys.backend(name, digest);
     }
     let heartbeat = Duration::from_secs(arguments.heartbeat_s);
-    let (keys, store, embedded): (_, Arc<dyn Store>, _) = if arguments.volatile {
-        let keys = KeySource::Ephemeral.load(Stamp::from_ms(clock.now_ms()))?;
-        (keys, Arc::new(VolatileStore::new(Arc::clone(&clock))), None)
-    } else {
-        let (keys, store) = data_directory::open(&arguments.data, arguments.new_keys, Arc::clone(&clock))?;
-        let store = Arc::new(store);
-        (keys, Arc::clone(&store) as Arc<dyn Store>, Some(store))
-    };
+    let Opened { keys, store, embedded } = arguments.store.open(Arc::clone(&clock)).await?;
     let server = Server {
         store,
         clock,
@@ -215,11 +194,7 @@ fn parse_backend(text: &str) -> anyhow::Result<(&str, [u8; 32])> {
 fn greet(arguments: &Arguments, address: SocketAddr) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "listening on http://{address}")?;
-    if arguments.volatile {
-        writeln!(out, "matches are kept in memory: they end with this process")?;
-    } else {
-        writeln!(out, "matches are kept in {}", arguments.data.display())?;
-    }
+    writeln!(out, "{}", arguments.store)?;
     if arguments.dev {
         warn_dev(&mut out, address)?;
         writeln!(out, "\nTry next, in two more terminals:")?;

@@ -2,7 +2,7 @@
 
 use redis_servers::Flavor;
 use store::{Glance, MatchStore as _, NodeId, NodeStore as _, Shard};
-use store_redis::Options;
+use store_redis::{OpenError, Options};
 
 use crate::{game, place};
 
@@ -75,4 +75,17 @@ fn in_order(glances: Result<Vec<Glance>, store::StoreError>) -> Vec<Glance> {
     let mut glances = glances.expect("all shards can be reached");
     glances.sort_unstable_by_key(|glance| glance.shard);
     glances
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_with_other_keys_is_refused() {
+    for flavor in Flavor::ALL {
+        for options in shapes(flavor).await {
+            let stores = [place::node(&options).await, place::node(&options).await];
+            stores[0].check_keys("r-1").await.expect("the first keys are the store's");
+            stores[1].check_keys("r-1").await.expect("they are the same");
+            let (found, own) = ("r-1".to_owned(), "r-2".to_owned());
+            assert_eq!(stores[1].check_keys("r-2").await, Err(OpenError::OtherKeys { found, own }));
+        }
+    }
 }

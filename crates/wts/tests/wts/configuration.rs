@@ -44,3 +44,64 @@ fn a_token_is_all_that_is_printed_and_lets_its_player_in() {
     let output = wts(&["token", "--server", &url, "--as", "no player"], &[]);
     assert!(output.stdout.is_empty() && output.status.code() == Some(1));
 }
+
+/// A password in the address of a store.
+const PASSWORD: &str = "correct-horse";
+
+fn says(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes)).concat()
+}
+
+#[test]
+fn the_password_of_a_store_is_never_printed() {
+    let store = format!("redis+sentinel://wts:{PASSWORD}@10.0.0.1,10.0.0.2/game");
+    for environment in [&[][..], &[("WTS_STORE", store.as_str())]] {
+        let mut arguments =
+            vec!["serve", "--keys", "no-keys", "--durability", "replicas=1", "--print-config"];
+        if environment.is_empty() {
+            arguments.extend(["--store", &store]);
+        }
+        let text = says(&wts(&arguments, environment));
+        assert_eq!(row(&text, "--store")[1], "redis+sentinel://10.0.0.1:26379,10.0.0.2:26379/game");
+        assert_eq!(row(&text, "--durability")[1], "replicas=1");
+        assert!(!text.contains(PASSWORD), "{text}");
+        let text = says(&wts(&["serve", "--help"], environment));
+        assert!(text.contains("WTS_STORE") && !text.contains(PASSWORD), "{text}");
+    }
+    let damaged = format!("redis+claster://:{PASSWORD}@10.0.0.1");
+    for option in [&[][..], &["--print-config"]] {
+        let text = says(&wts(&[&["serve", "--store", &damaged, "--keys", "no-keys"], option].concat(), &[]));
+        assert!(text.contains("cannot be read") && !text.contains(PASSWORD), "{text}");
+    }
+}
+
+#[test]
+fn a_node_does_not_start_without_the_keys_of_its_store() {
+    let store = ["serve", "--listen", "127.0.0.1:0", "--store", "redis://127.0.0.1:1"];
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("keys").display().to_string();
+    for keys in [&[][..], &["--keys", &file]] {
+        let output = wts(&[&store, keys].concat(), &[]);
+        let text = says(&output);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains("wts keys new"), "it says what to do: {text}");
+    }
+    for other in [&["--data", "some"][..], &["--volatile"], &["--new-keys"]] {
+        let output = wts(&[&store[..], &["--keys", &file], other].concat(), &[]);
+        assert_eq!(output.status.code(), Some(2), "{other:?} is another store");
+    }
+}
+
+#[test]
+fn keys_that_nodes_share_are_made_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("shared").display().to_string();
+    assert!(says(&wts(&["keys", "new", &file], &[])).contains("every node"));
+    let listed = says(&wts(&["keys", "list", "--keys", &file], &[]));
+    assert!(listed.contains("signing") && listed.contains("request"), "{listed}");
+    let again = wts(&["keys", "new", &file], &[]);
+    assert_eq!((again.status.code(), says(&again).contains("exists")), (Some(1), true));
+    assert_eq!(says(&wts(&["keys", "list"], &[("WTS_KEYS", &file)])), listed, "and they are the same");
+    let prepared = says(&wts(&["keys", "prepare", "box", "--keys", &file], &[]));
+    assert!(prepared.contains(&format!("--keys {file}")), "it says what is next: {prepared}");
+}
