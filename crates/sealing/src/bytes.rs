@@ -1,6 +1,6 @@
 //! Public values of fixed length: digests, commitments, keys and signatures.
 
-use core::fmt;
+use core::fmt::{self, Write as _};
 
 /// Bytes of another length than the value has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +26,13 @@ pub(crate) fn exactly<const N: usize>(bytes: &[u8]) -> Result<[u8; N], WrongLeng
 
 /// Writes two lower-case hexadecimal digits a byte.
 pub(crate) fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    bytes.iter().flat_map(|byte| hex(*byte)).try_for_each(|digit| f.write_char(digit.into()))
+}
+
+/// The two lower-case digits of a byte.
+pub(crate) const fn hex(byte: u8) -> [u8; 2] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    [DIGITS[(byte >> 4) as usize], DIGITS[(byte & 15) as usize]]
 }
 
 /// Defines types that differ in meaning and length only. Each is a type of its own, so that a

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::bytes::{WrongLength, exactly, write_hex};
+use crate::bytes::{WrongLength, exactly, hex};
 
 /// Where the hyphens of a UUID stand.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
@@ -50,12 +50,13 @@ impl TryFrom<&[u8]> for MatchId {
 
 impl fmt::Display for MatchId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, f_, g, h, i, j, rest @ ..] = &self.0;
-        for group in [&[*a, *b, *c, *d][..], &[*e, *f_], &[*g, *h], &[*i, *j]] {
-            write_hex(f, group)?;
-            f.write_str("-")?;
+        // Every answer names its match, so this is written as one piece.
+        let mut text = [b'-'; TEXT_CHARS];
+        let places = (0..TEXT_CHARS).filter(|at| !HYPHENS.contains(at));
+        for (at, digit) in places.zip(self.0.iter().flat_map(|byte| hex(*byte))) {
+            text[at] = digit;
         }
-        write_hex(f, rest)
+        f.write_str(core::str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -1,15 +1,17 @@
 //! One batch for whatever waits: whoever comes first writes for all who come until then.
 //!
-//! A change joins a queue. The first one starts a leader, a task that lets everyone else run who is ready to,
-//! and then writes all that waits, group after group, until nothing does. So a group forms by itself, no
-//! thread is woken for a commit alone, and what is built for a write is freed where it was built.
+//! A change joins a queue, and whoever finds nobody at work writes all that waits, group after group, until
+//! nothing does. Where the system only takes note of a write, that is done at once, on the thread of the
+//! call: it is faster than the way to another. Where an fsync is waited for, a task does it, which first lets
+//! everyone run who is ready to join, beside the threads that serve calls. So groups form by themselves, and
+//! what is built for a write is freed where it was built.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use store::StoreError;
-use tokio::runtime::Handle;
+use tokio::runtime::{self, Handle};
 use tokio::task;
 
 use crate::disk::{Disk, Durability, Write};
@@ -22,6 +24,9 @@ const WAITING_MAX: usize = 4_096;
 /// Changes written at once: bounds how long the first of them waits for the last.
 const GROUP_MAX: usize = 1_024;
 
+/// Groups that a call writes on its own thread at most before others of that thread have their turn.
+const GROUPS_AT_ONCE_MAX: usize = 16;
+
 /// How old the written clocks may get. What passes between them and a crash counts as outage.
 const CLOCKS_AGE_MAX: Duration = Duration::from_secs(1);
 
@@ -29,8 +34,10 @@ const CLOCKS_AGE_MAX: Duration = Duration::from_secs(1);
 pub(crate) struct Submission {
     pub(crate) writes: Vec<Write>,
     /// Shows the change to everyone and answers its call. Runs once the writes are durable.
-    pub(crate) done: Box<dyn FnOnce() + Send>,
+    pub(crate) done: Done,
 }
+
+type Done = Box<dyn FnOnce() + Send>;
 
 /// The shards' clocks, as the writer sees them.
 pub(crate) trait Clocks: Send + Sync {
@@ -60,20 +67,39 @@ impl Writer {
         }
     }
 
-    /// Takes a change to be written soon. If it cannot, the change has not happened. Waits for nothing.
+    /// Takes a change to be written at once or soon. If it cannot, the change has not happened.
     pub(crate) fn submit(&self, submission: Submission) -> Result<(), StoreError> {
+        let Some(leader) = self.enqueue(submission)? else { return Ok(()) };
+        match self.shared.durability {
+            Durability::Power => leader.spawn(),
+            Durability::Process => leader.write_here(),
+        }
+        Ok(())
+    }
+
+    /// Takes a change to be written soon, waiting for nothing.
+    pub(crate) fn submit_later(&self, submission: Submission) -> Result<(), StoreError> {
+        if let Some(leader) = self.enqueue(submission)? {
+            leader.spawn();
+        }
+        Ok(())
+    }
+
+    /// Puts a change into the queue. Whoever finds that nobody is at work has to lead.
+    fn enqueue(&self, submission: Submission) -> Result<Option<Leader>, StoreError> {
+        let runtime = Handle::try_current().map_err(|error| StoreError::Unavailable(error.to_string()))?;
         let mut queue = lock(&self.shared.queue);
         if queue.waiting.len() >= WAITING_MAX {
             return Err(StoreError::Unavailable("the disk does not keep up".to_owned()));
         }
-        if !queue.led {
-            let runtime = Handle::try_current();
-            let runtime = runtime.map_err(|error| StoreError::Unavailable(error.to_string()))?;
-            queue.led = true;
-            runtime.spawn(Leader { shared: Arc::clone(&self.shared), leads: true }.run());
-        }
-        queue.waiting.push(submission);
-        Ok(())
+        let leader = (!queue.led).then(|| Leader {
+            shared: Arc::clone(&self.shared),
+            runtime: runtime.clone(),
+            leads: true,
+        });
+        queue.led = true;
+        queue.waiting.push(Waiting { submission, runtime });
+        Ok(leader)
     }
 
     /// Has the clocks written if they were not for a while: somebody was here, and nothing else may be to
@@ -100,6 +126,12 @@ impl Drop for Writer {
     }
 }
 
+/// A change and the runtime of its call.
+struct Waiting {
+    submission: Submission,
+    runtime: Handle,
+}
+
 struct Shared {
     queue: Mutex<Queue>,
     /// Held while a group is taken, written and shown, so that groups follow each other. None once closed.
@@ -108,8 +140,8 @@ struct Shared {
 }
 
 struct Queue {
-    waiting: Vec<Submission>,
-    /// A leader will come by.
+    waiting: Vec<Waiting>,
+    /// Somebody is at work or will be.
     led: bool,
     clocks_written: Instant,
 }
@@ -131,13 +163,15 @@ impl Shared {
         let clocks = self.take_group(&mut group);
         writing.write_group(&mut group, clocks);
         let any = !group.is_empty();
-        group.drain(..).for_each(|submission| (submission.done)());
+        // An fsync is waited for beside the runtime, not on it.
+        let here = Handle::try_current().ok().filter(|_| self.durability == Durability::Process);
+        show(&mut group, here.map(|here| here.id()));
         writing.group = group;
         any
     }
 
     /// Moves what waits into `group`. Says whether the clocks are to be written with it.
-    fn take_group(&self, group: &mut Vec<Submission>) -> bool {
+    fn take_group(&self, group: &mut Vec<Waiting>) -> bool {
         let mut queue = lock(&self.queue);
         if queue.waiting.len() <= GROUP_MAX {
             std::mem::swap(&mut queue.waiting, group);
@@ -152,13 +186,57 @@ impl Shared {
     }
 }
 
-/// The task that writes for all, while it leads.
+/// Shows what has been written, at once to calls of the runtime `here`. To another goes one word for all of
+/// its calls: to wake each of them from here costs a system call each.
+fn show(group: &mut Vec<Waiting>, here: Option<runtime::Id>) {
+    let mut elsewhere: Vec<(Handle, Shows)> = Vec::new();
+    for Waiting { submission, runtime } in group.drain(..) {
+        if here == Some(runtime.id()) {
+            (submission.done)();
+            continue;
+        }
+        match elsewhere.iter_mut().find(|(other, _)| other.id() == runtime.id()) {
+            Some((_, shows)) => shows.0.push(submission.done),
+            None => elsewhere.push((runtime, Shows(vec![submission.done]))),
+        }
+    }
+    for (runtime, shows) in elsewhere {
+        runtime.spawn(async move { drop(shows) });
+    }
+}
+
+/// What is to be shown on another runtime, or here if that has ended.
+struct Shows(Vec<Done>);
+
+impl Drop for Shows {
+    fn drop(&mut self) {
+        self.0.drain(..).for_each(|done| done());
+    }
+}
+
+/// Who writes for all.
 struct Leader {
     shared: Arc<Shared>,
+    runtime: Handle,
     leads: bool,
 }
 
 impl Leader {
+    /// Writes on this thread. If it gets too much, the rest is for a task.
+    fn write_here(mut self) {
+        for _ in 0..GROUPS_AT_ONCE_MAX {
+            self.shared.write_group();
+            if self.resigns() {
+                return;
+            }
+        }
+        self.spawn();
+    }
+
+    fn spawn(self) {
+        self.runtime.clone().spawn(self.run());
+    }
+
     async fn run(mut self) {
         loop {
             // Whoever is ready to submit a change joins the group.
@@ -171,15 +249,21 @@ impl Leader {
                         return;
                     }
                 }
-                // A write that the system only takes note of is faster than its way to another thread.
                 Durability::Process => _ = self.shared.write_group(),
             }
-            let mut queue = lock(&self.shared.queue);
-            if queue.waiting.is_empty() {
-                (queue.led, self.leads) = (false, false);
+            if self.resigns() {
                 return;
             }
         }
+    }
+
+    /// Leads no longer, if nothing waits.
+    fn resigns(&mut self) -> bool {
+        let mut queue = lock(&self.shared.queue);
+        if queue.waiting.is_empty() {
+            (queue.led, self.leads) = (false, false);
+        }
+        !self.leads
     }
 }
 
@@ -197,15 +281,15 @@ struct Writing {
     durability: Durability,
     clocks: Arc<dyn Clocks>,
     /// Empty between two groups; kept for its memory.
-    group: Vec<Submission>,
+    group: Vec<Waiting>,
 }
 
 impl Writing {
     /// Writes the changes of a group, and the clocks where asked or needed.
-    fn write_group(&self, group: &mut [Submission], clocks: bool) {
-        let changes = group.iter().map(|submission| submission.writes.len()).sum();
+    fn write_group(&self, group: &mut [Waiting], clocks: bool) {
+        let changes = group.iter().map(|waiting| waiting.submission.writes.len()).sum();
         let mut writes = Vec::with_capacity(changes);
-        group.iter_mut().for_each(|submission| writes.append(&mut submission.writes));
+        group.iter_mut().for_each(|waiting| writes.append(&mut waiting.submission.writes));
         // While nothing else happens the clocks need no fsync.
         let durability = if changes == 0 { Durability::Process } else { self.durability };
         if clocks || (changes > 0 && self.clocks.take_outage()) {
