@@ -2,13 +2,17 @@
 //!
 //! A resolved turn never changes, so all streams of a match share one list of them; a stream that has
 //! fallen behind reads its next turn from here and holds no queue of its own.
+//!
+//! A store that promises nothing across a failover can lose turns all the same, and go on with others. Each
+//! turn is therefore checked to follow from the one before it by its hash: turns that the store has lost are
+//! forgotten here, and nobody is told a history of two halves.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use referee::{Match, TurnRecord};
 use rules::{Position, RulesVersion};
-use sealing::MatchId;
+use sealing::{Digest, MatchId};
 use store::Store;
 use wire::ApiError;
 use wire::v1;
@@ -22,6 +26,8 @@ const PAGE: usize = 128;
 pub(crate) struct Played {
     /// As stored.
     pub(crate) record: Arc<TurnRecord>,
+    /// The h of the turn before it, or h_0.
+    pub(crate) previous: Digest,
     /// The board after it.
     pub(crate) position: Position,
     /// As sent.
@@ -32,6 +38,8 @@ pub(crate) struct Played {
 pub(crate) struct History {
     id: MatchId,
     rules: RulesVersion,
+    /// h_0.
+    first: Digest,
     turns: Mutex<Vec<Arc<Played>>>,
     histories: Weak<Histories>,
 }
@@ -47,15 +55,22 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Histories {
-    /// The history of a match, shared with whoever else holds it.
+    /// The history of a match, shared with whoever else holds it, without what contradicts this head.
     pub(crate) fn of(self: &Arc<Self>, game: &Match) -> Arc<History> {
+        let history = self.shared(game);
+        history.keep_to(game);
+        history
+    }
+
+    fn shared(self: &Arc<Self>, game: &Match) -> Arc<History> {
         let (id, rules) = (game.id, game.settings.rules_version);
         let mut in_use = lock(&self.in_use);
         if let Some(history) = in_use.get(&id).and_then(Weak::upgrade) {
             return history;
         }
         let histories = Arc::downgrade(self);
-        let history = Arc::new(History { id, rules, turns: Mutex::default(), histories });
+        let first = game.first_hash();
+        let history = Arc::new(History { id, rules, first, turns: Mutex::default(), histories });
         in_use.insert(id, Arc::downgrade(&history));
         history
     }
@@ -73,6 +88,15 @@ impl Drop for History {
 }
 
 impl History {
+    /// Forgets what is known if it is not the history of this head, which was just read.
+    pub(crate) fn keep_to(&self, head: &Match) {
+        let mut turns = lock(&self.turns);
+        let last = (head.resolved as usize).checked_sub(1).and_then(|index| turns.get(index));
+        if last.is_some_and(|last| last.record.hash != head.hash) {
+            turns.clear();
+        }
+    }
+
     /// The turn with this number, which the caller knows to be resolved.
     pub(crate) async fn turn(&self, store: &dyn Store, number: u32) -> Result<Arc<Played>, ApiError> {
         let index = number.saturating_sub(1) as usize;
@@ -101,22 +125,34 @@ impl History {
         Ok(lock(&self.turns).iter().take(game.resolved as usize).cloned().collect())
     }
 
-    /// Plays the records that follow turn `known`, unless somebody else has meanwhile.
+    /// Plays the records that follow turn `known`, unless somebody else has meanwhile. Where they do not follow
+    /// from what is known here, the store has lost that: it is forgotten, and to be read anew.
     fn extend(&self, known: usize, records: Vec<Arc<TurnRecord>>) -> Result<(), ApiError> {
         let mut turns = lock(&self.turns);
         if turns.len() != known {
             return Ok(());
         }
         for record in records {
-            let before = turns.last().map_or_else(Position::initial, |last| last.position);
-            let openings = &record.facts.openings;
-            let resolved = self
-                .rules
-                .resolve(&before, openings.black.cell, openings.white.cell)
-                .map_err(|_| errors::fault("a stored turn is illegal", self.id))?;
-            let wire = turn::resolved(&record, &resolved);
-            turns.push(Arc::new(Played { record, position: resolved.position, wire }));
+            let Some(played) = self.play(turns.last(), record) else {
+                if known == 0 {
+                    return Err(errors::fault("a stored history does not hold", self.id));
+                }
+                turns.clear();
+                return Ok(());
+            };
+            turns.push(Arc::new(played));
         }
         Ok(())
+    }
+
+    /// A record played after the turn before it; none if it does not follow from that.
+    fn play(&self, last: Option<&Arc<Played>>, record: Arc<TurnRecord>) -> Option<Played> {
+        let (before, previous) =
+            last.map_or((Position::initial(), self.first), |last| (last.position, last.record.hash));
+        let openings = &record.facts.openings;
+        let resolved = self.rules.resolve(&before, openings.black.cell, openings.white.cell).ok()?;
+        let hash = sealing::turn_hash(&previous, &record.facts, &resolved.position);
+        let wire = turn::resolved(&record, &resolved);
+        (hash == record.hash).then_some(Played { record, previous, position: resolved.position, wire })
     }
 }

@@ -46,7 +46,7 @@ pub(crate) async fn open(
     check_claim(&loaded, after)?;
 
     let history = node.histories.of(&loaded.stored.head);
-    let snapshot = snapshot(&node, &history, &loaded, after, claimed).await?;
+    let (snapshot, sent_hash) = snapshot(&node, &history, &loaded, after, claimed).await?;
     let draining = node.draining.clone();
     let quiet_since_ms = node.clock.now_ms();
     let watch = Watch {
@@ -58,6 +58,7 @@ pub(crate) async fn open(
         draining,
         head: loaded,
         sent_turn: after,
+        sent_hash,
         sent_status: None,
         quiet_since_ms,
         expires_ms: caller.expires_ms().unwrap_or(u64::MAX),
@@ -81,14 +82,14 @@ fn check_claim(loaded: &Loaded, after: u32) -> Result<(), ApiError> {
     if after <= head.resolved { Ok(()) } else { Err(errors::regressed(head)) }
 }
 
-/// The match after turn `after`, if the client has seen the same one.
+/// The match after turn `after`, if the client has seen the same one, and the h of that turn.
 async fn snapshot(
     node: &Node,
     history: &History,
     loaded: &Loaded,
     after: u32,
     claimed: Option<Digest>,
-) -> Result<v1::MatchSnapshot, ApiError> {
+) -> Result<(v1::MatchSnapshot, Digest), ApiError> {
     let head = &loaded.stored.head;
     let (position, hash) = if after == head.resolved {
         (head.position, head.hash)
@@ -102,7 +103,7 @@ async fn snapshot(
         return Err(errors::regressed(head));
     }
     let position = turn::position(&position);
-    Ok(view::snapshot(head, after, position, hash.as_bytes().to_vec(), loaded.now.stamp))
+    Ok((view::snapshot(head, after, position, hash.as_bytes().to_vec(), loaded.now.stamp), hash))
 }
 
 /// One open stream.
@@ -116,6 +117,8 @@ struct Watch {
     head: Loaded,
     /// The last turn the client was sent, or began after.
     sent_turn: u32,
+    /// The h of that turn.
+    sent_hash: Digest,
     /// The last status the client was sent.
     sent_status: Option<v1::MatchStatus>,
     /// When something was last sent.
@@ -154,7 +157,11 @@ impl Watch {
             if self.sent_turn < self.head.stored.head.resolved {
                 let next = self.sent_turn.saturating_add(1);
                 let played = self.history.turn(self.node.store.as_ref(), next).await?;
+                if played.previous != self.sent_hash {
+                    return Err(errors::regressed(&self.head.stored.head));
+                }
                 self.sent_turn = next;
+                self.sent_hash = played.record.hash;
                 return Ok(Update::Turn(played.wire.clone()));
             }
             if let Some(finished) = view::finished(&self.head.stored.head) {
@@ -190,9 +197,19 @@ impl Watch {
         };
         self.check_token()?;
         self.head = self.node.store.load(self.id).await.map_err(errors::store)?;
+        self.check_history()?;
         let changed =
             self.head.stored.head.resolved > self.sent_turn || self.head.stored.head.finish().is_some();
         Ok(if changed { Woken::Hint } else { woken })
+    }
+
+    /// What was sent is still what is stored: a store may have lost turns in a failover and gone on with
+    /// others, and a client must not take the one history for the other.
+    fn check_history(&self) -> Result<(), ApiError> {
+        let head = &self.head.stored.head;
+        self.history.keep_to(head);
+        let other = head.resolved == self.sent_turn && head.hash != self.sent_hash;
+        if other || head.resolved < self.sent_turn { Err(errors::regressed(head)) } else { Ok(()) }
     }
 
     fn now(&self) -> Now {
