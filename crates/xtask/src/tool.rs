@@ -24,7 +24,7 @@ async-timeout==5.0.1 ; python_full_version < '3.11.3' \
     --hash=sha256:39e3809566ff85354557ec2398b55e096c8364bacac9405a7a1fa429e77fe76c
 ";
 
-/// Makes sure that rustfmt, clippy, cargo-deny and the Redis servers of the tests can be called.
+/// Makes sure that make, rustfmt, clippy, cargo-deny and the Redis servers of the tests can be called.
 ///
 /// # Errors
 /// Something is missing and cannot be installed; the error says by which command to install it.
@@ -36,6 +36,8 @@ pub(crate) fn set_up() -> anyhow::Result<()> {
             )?;
         }
     }
+    // The allocator is in C. Whoever links Rust has the compiler, but not always this.
+    ensure("make", || answers(Command::new("make").arg("--version")), &["make"])?;
     println!("using {}", deny()?.display());
     println!("using {}", redis()?.display());
     println!("using {}", valkey()?.display());
