@@ -97,9 +97,11 @@ impl History {
         }
     }
 
-    /// The turn with this number, which the caller knows to be resolved.
+    /// The turn with this number, which the caller knows to be resolved. CONTENDED if it is so no more: he is
+    /// to look at the match again.
     pub(crate) async fn turn(&self, store: &dyn Store, number: u32) -> Result<Arc<Played>, ApiError> {
         let index = number.saturating_sub(1) as usize;
+        let mut missed = false;
         loop {
             let known = {
                 let turns = lock(&self.turns);
@@ -111,7 +113,16 @@ impl History {
             let next = u32::try_from(known).unwrap_or(u32::MAX).saturating_add(1);
             let records = store.turns(self.id, next, PAGE).await.map_err(errors::store)?;
             if records.is_empty() {
-                return Err(errors::fault("a resolved turn is missing", self.id));
+                // The store may have lost it since the caller read the head that has it.
+                let head = store.load(self.id).await.map_err(errors::store)?.stored.head;
+                if head.resolved < number {
+                    return Err(errors::contended());
+                }
+                if missed {
+                    return Err(errors::fault("a resolved turn is missing", self.id));
+                }
+                missed = true;
+                continue;
             }
             self.extend(known, records)?;
         }
