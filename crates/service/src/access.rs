@@ -1,6 +1,6 @@
 //! Who a call acts for, and what he may see.
 
-use middleware::Principal;
+use middleware::{Deadline, Principal};
 use referee::{Match, Spectators};
 use rules::Seat;
 use wire::ApiError;
@@ -11,17 +11,26 @@ use crate::convert::{match_name, request};
 
 /// The caller of a request.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller(Option<Principal>);
+pub(crate) struct Caller {
+    principal: Option<Principal>,
+    deadline: Option<Deadline>,
+}
 
 impl Caller {
-    /// The caller as the auth layer has found him.
+    /// The caller as the layers have found him.
     pub(crate) fn of<T>(request: &tonic::Request<T>) -> Self {
-        Self(request.extensions().get::<Principal>().cloned())
+        let extensions = request.extensions();
+        Self { principal: extensions.get().cloned(), deadline: extensions.get().copied() }
+    }
+
+    /// When he stops to wait for what he asked.
+    pub(crate) const fn deadline(&self) -> Option<Deadline> {
+        self.deadline
     }
 
     /// The player the call acts for: the caller himself, or the one that a back end names in `player`.
     pub(crate) fn acting(&self, player: &str) -> Result<String, ApiError> {
-        match &self.0 {
+        match &self.principal {
             None => Err(ApiError::new(ErrorReason::TokenMissing)),
             Some(Principal::Player(own)) if player.is_empty() || player == own.player => {
                 Ok(own.player.clone())
@@ -39,7 +48,7 @@ impl Caller {
 
     /// The player who calls himself; none for a back end.
     pub(crate) fn own_name(&self) -> Option<String> {
-        match &self.0 {
+        match &self.principal {
             Some(Principal::Player(own)) => Some(own.player.clone()),
             Some(Principal::Backend(_) | Principal::Operator(_)) | None => None,
         }
@@ -47,7 +56,7 @@ impl Caller {
 
     /// The player the call acts for, or none for a back end that names nobody.
     pub(crate) fn acting_or_backend(&self, player: &str) -> Result<Option<String>, ApiError> {
-        match &self.0 {
+        match &self.principal {
             Some(Principal::Backend(_) | Principal::Operator(_)) if player.is_empty() => Ok(None),
             _ => self.acting(player).map(Some),
         }
@@ -55,7 +64,7 @@ impl Caller {
 
     /// When the caller's token expires, ms since 1970; none for keys, which do not.
     pub(crate) fn expires_ms(&self) -> Option<u64> {
-        match &self.0 {
+        match &self.principal {
             Some(Principal::Player(own)) => Some(own.expires_ms),
             Some(Principal::Backend(_) | Principal::Operator(_)) | None => None,
         }
@@ -63,7 +72,7 @@ impl Caller {
 
     /// The key that a player's own token carries, for matches he enters.
     pub(crate) fn token_key(&self) -> Option<[u8; 32]> {
-        match &self.0 {
+        match &self.principal {
             Some(Principal::Player(own)) => own.public_key,
             Some(Principal::Backend(_) | Principal::Operator(_)) | None => None,
         }
@@ -83,7 +92,7 @@ impl Caller {
     /// What the caller may see of a match; NOT_FOUND if nothing.
     pub(crate) fn viewer(&self, player: &str, game: &Match) -> Result<Viewer, ApiError> {
         let not_found = || Err(ApiError::not_found(&match_name(game.id)));
-        match &self.0 {
+        match &self.principal {
             None => Err(ApiError::new(ErrorReason::TokenMissing)),
             Some(Principal::Player(own)) => {
                 self.acting(player)?;

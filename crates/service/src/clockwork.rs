@@ -242,7 +242,7 @@ async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
 /// Applies the deadlines that have passed and settles what waits. A match that turns out not to be due,
 /// because an outage moved its deadlines, is put off until it is.
 async fn attend(store: &dyn Store, id: MatchId) -> Result<(), ApiError> {
-    drive(store, id, |_| Ok(Command::Tick)).await?;
+    drive(store, id, None, |_| Ok(Command::Tick)).await?;
     let loaded = store.load(id).await.map_err(errors::store)?;
     let stored = &loaded.stored;
     if !stored.follow_ups.is_empty() {

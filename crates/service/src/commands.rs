@@ -27,7 +27,7 @@ impl Commands<'_> {
     ) -> Result<v1::Match, ApiError> {
         let id = request::match_id("name", &request.name)?;
         request::request_id(&request.request_id)?;
-        let driven = drive(self.store(), id, |game| {
+        let driven = drive(self.store(), id, caller.deadline(), |game| {
             let seat = caller.seat(&request.player, game)?;
             Ok(Command::Join { seat })
         })
@@ -58,7 +58,8 @@ impl Commands<'_> {
                 request_id: request_id.clone(),
             })
         };
-        let driven = drive(self.store(), id, |game| command(game).map(Command::Seal)).await?;
+        let driven =
+            drive(self.store(), id, caller.deadline(), |game| command(game).map(Command::Seal)).await?;
         match driven.answer {
             Ok(Answer::Sealed(receipt)) => Ok(receipt),
             Ok(Answer::Done) => Err(errors::fault("a seal was answered without a receipt", id)),
@@ -86,7 +87,8 @@ impl Commands<'_> {
             let seat = caller.seat(&request.player, game)?;
             Ok(RevealCommand { seat, turn, opening: opening.clone(), request_id: request_id.clone() })
         };
-        let driven = drive(self.store(), id, |game| command(game).map(Command::Reveal)).await?;
+        let driven =
+            drive(self.store(), id, caller.deadline(), |game| command(game).map(Command::Reveal)).await?;
         match driven.answer {
             Err(Refusal::TurnClosed { .. }) => {
                 let reveal = command(&driven.game)?;
@@ -107,7 +109,7 @@ impl Commands<'_> {
     ) -> Result<v1::Match, ApiError> {
         let id = request::match_id("name", &request.name)?;
         let request_id = request::request_id(&request.request_id)?;
-        let driven = drive(self.store(), id, |game| {
+        let driven = drive(self.store(), id, caller.deadline(), |game| {
             let seat = caller.seat(&request.player, game)?;
             Ok(Command::Resign { seat, request_id: request_id.clone() })
         })
@@ -162,7 +164,8 @@ impl Commands<'_> {
             }
             Ok(DrawCommand { seat: own, turn, accept: draft.accept, request_id: request_id.clone() })
         };
-        let driven = drive(self.store(), id, |game| command(game).map(Command::Draw)).await?;
+        let driven =
+            drive(self.store(), id, caller.deadline(), |game| command(game).map(Command::Draw)).await?;
         match driven.answer {
             Err(Refusal::TurnClosed { .. }) => {
                 let (record, _) = self.past(&driven.game, turn).await?;
