@@ -1,21 +1,32 @@
 //! A server as a process.
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// `wts serve` on a directory; killed when it is dropped.
+/// `wts serve`; killed when it is dropped.
 pub(crate) struct Server {
     process: Child,
     address: String,
 }
 
 impl Server {
+    /// On a directory of its own.
     pub(crate) fn start(directory: &Path) -> Self {
+        Self::serve(&["--data".as_ref(), directory.as_os_str()])
+    }
+
+    /// A node of a store that it shares with others, which all have this file of keys.
+    pub(crate) fn over(store: &str, keys: &Path) -> Self {
+        Self::serve(&["--store".as_ref(), store.as_ref(), "--keys".as_ref(), keys.as_os_str()])
+    }
+
+    fn serve(options: &[&OsStr]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_wts"))
-            .args(["serve", "--dev", "--listen", "127.0.0.1:0", "--log", "off", "--data"])
-            .arg(directory)
+            .args(["serve", "--dev", "--listen", "127.0.0.1:0", "--log", "off"])
+            .args(options)
             .stdout(Stdio::piped())
             .spawn()
             .expect("wts runs");
@@ -32,6 +43,12 @@ impl Server {
 
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// Ends it as a crash does.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().expect("it runs");
+        self.process.wait().expect("it ends");
     }
 
     /// What an orchestrator does first.
