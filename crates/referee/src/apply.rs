@@ -8,7 +8,7 @@ use sealing::{EndReason, MatchResult};
 
 use crate::command::{Answer, Command, Refusal, RequestId};
 use crate::draw;
-use crate::ending::Verdict;
+use crate::ending::{Finish, Verdict};
 use crate::game::{Match, Phase, Revealing};
 use crate::record::TurnRecord;
 use crate::settings::SealMode;
@@ -110,6 +110,13 @@ impl Match {
                 refused(Refusal::MatchNotStarted)
             }
             (Phase::Waiting { .. }, Command::Abort) => self.abort(MatchResult::Aborted, now),
+            (Phase::Waiting { .. } | Phase::Open(_) | Phase::Revealing(_), Command::LostHistory) => {
+                self.lose_history(now)
+            }
+            (
+                Phase::Waiting { .. } | Phase::Open(_) | Phase::Revealing(_),
+                Command::ClaimHistory { seat, claim },
+            ) => self.claim_history(*seat, *claim, now),
 
             (Phase::Open(_) | Phase::Revealing(_) | Phase::Finished(_), Command::Join { .. }) => {
                 unchanged(Answer::Done)
@@ -143,12 +150,9 @@ impl Match {
                     refused(Refusal::MatchFinished)
                 }
             }
-            (Phase::Finished(finish), Command::Abort) => {
-                if finish.reason == EndReason::Operator {
-                    unchanged(Answer::Done)
-                } else {
-                    refused(Refusal::MatchFinished)
-                }
+            (Phase::Finished(finish), Command::Abort) => found(finish, EndReason::Operator),
+            (Phase::Finished(finish), Command::LostHistory | Command::ClaimHistory { .. }) => {
+                found(finish, EndReason::LostHistory)
             }
         }
     }
@@ -211,6 +215,11 @@ pub(crate) const fn refused(refusal: Refusal) -> Transition {
 
 pub(crate) const fn changed(change: Change, answer: Answer) -> Transition {
     Transition { change: Some(change), answer: Ok(answer) }
+}
+
+/// What whoever wants to end a match for a reason is answered once it is over.
+fn found(finish: &Finish, reason: EndReason) -> Transition {
+    if finish.reason == reason { unchanged(Answer::Done) } else { refused(Refusal::MatchFinished) }
 }
 
 /// Why a turn that waits for seals has no reveal.

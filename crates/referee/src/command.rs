@@ -7,6 +7,8 @@ use rules::Seat;
 use sealing::{Commitment, Digest, Opening, PlayerSignature, Receipt};
 use thiserror::Error;
 
+use crate::lost_history::HistoryClaim;
+
 /// A caller's name for one request: the same name again is the same request.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RequestId(Arc<str>);
@@ -122,6 +124,17 @@ pub enum Command {
     },
     /// An operator ends the match.
     Abort,
+    /// The service knows that the store has lost a part of the match, which is void then.
+    LostHistory,
+    /// A seat knows another history than the store. If the opponent claims the same, the match is void;
+    /// else nothing but the claim is kept. It is for histories that are not the match's: whoever asks has
+    /// compared a turn before the last one with the stored turns.
+    ClaimHistory {
+        /// Who says so.
+        seat: Seat,
+        /// What he says.
+        claim: HistoryClaim,
+    },
     /// Time has passed.
     Tick,
 }

@@ -9,6 +9,7 @@ use sealing::{Commitment, Digest, MatchId, Opening, Party, PlayerSignature, Rece
 use crate::apply::{Change, FollowUp};
 use crate::command::RequestId;
 use crate::ending::Finish;
+use crate::lost_history::HistoryClaim;
 use crate::settings::{Settings, TimeControl};
 use crate::time::{Now, Stamp};
 
@@ -125,6 +126,8 @@ pub struct Match {
     pub hash: Digest,
     /// What each seat has on its clock for the turn that opens next, ms.
     pub clock_ms: PerSeat<u64>,
+    /// What each seat has last claimed of another history than this one.
+    pub claims: PerSeat<Option<HistoryClaim>>,
     /// Where it stands.
     pub phase: Phase,
 }
@@ -166,6 +169,7 @@ impl Match {
             position: Position::initial(),
             hash,
             clock_ms: PerSeat { black: clock_ms, white: clock_ms },
+            claims: PerSeat::default(),
             phase: Phase::Waiting { joined: PerSeat::default(), start_by },
         };
         Change {

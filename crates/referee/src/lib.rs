@@ -32,6 +32,7 @@ mod command;
 mod draw;
 mod ending;
 mod game;
+mod lost_history;
 mod record;
 mod resolution;
 mod reveal;
@@ -46,6 +47,7 @@ pub use command::{
 pub use draw::has_open_offer;
 pub use ending::Finish;
 pub use game::{DrawAnswer, Match, NewMatch, OpenTurn, Phase, Revealing, Seal, SealFacts, TurnRequests};
+pub use lost_history::HistoryClaim;
 pub use record::TurnRecord;
 pub use rules::RulesVersion;
 pub use settings::{Bot, Mode, SealMode, SealStatus, Settings, SettingsError, Spectators, TimeControl};

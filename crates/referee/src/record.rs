@@ -30,10 +30,13 @@ impl TurnRecord {
     /// repetition. `previous` is the h of the turn before this one.
     ///
     /// # Errors
-    /// [`Refusal::RequestIdReused`] for the same request with another choice, [`Refusal::AlreadySealed`]
-    /// for another request.
+    /// [`Refusal::HistoryRegressed`] if it is for another history, [`Refusal::RequestIdReused`] for the same
+    /// request with another choice, [`Refusal::AlreadySealed`] for another request.
     pub fn repeat(&self, game: &Match, previous: &Digest, command: &SealCommand) -> Result<Receipt, Refusal> {
         let seat = command.seat;
+        if command.previous.is_some_and(|known| known != *previous) {
+            return Err(Refusal::HistoryRegressed);
+        }
         if self.request_ids[seat] != command.request_id {
             return Err(Refusal::AlreadySealed { turn: self.turn });
         }

@@ -74,9 +74,13 @@ fn touches_only_its_own(before: &Match, command: &Command, change: &Change) {
             }
         }
         Command::Draw(_) => open.requests = next_open.requests.clone(),
-        Command::Join { .. } | Command::Seal(_) | Command::Resign { .. } | Command::Abort | Command::Tick => {
-            return;
-        }
+        Command::ClaimHistory { seat, .. } => expected.claims[*seat] = next.claims[*seat],
+        Command::Join { .. }
+        | Command::Seal(_)
+        | Command::Resign { .. }
+        | Command::Abort
+        | Command::LostHistory
+        | Command::Tick => return,
     }
     assert_eq!(**next, expected, "{command:?} touches only its own");
 }

@@ -5,6 +5,7 @@ mod endings;
 mod flag;
 mod history;
 mod law;
+mod lost_history;
 mod outage;
 mod properties;
 mod reveal;

@@ -4,11 +4,11 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use referee::{
-    Answer, Command, DrawCommand, Now, Refusal, RevealCommand, SealCommand, SealMode, Settings, Stamp,
-    TimeControl,
+    Answer, Command, DrawCommand, HistoryClaim, Now, Refusal, RevealCommand, SealCommand, SealMode, Settings,
+    Stamp, TimeControl,
 };
 use rules::{Cell, Seat};
-use sealing::{Digest, Opening};
+use sealing::{Digest, EndReason, Opening};
 
 use crate::history;
 use crate::script::{Played, at, digest, opening, request_id};
@@ -59,6 +59,13 @@ enum What {
     },
     /// The same as something accepted before, if there is anything.
     Repeat(prop::sample::Index),
+    /// One of two hashes that no turn has, of a turn counted from the open one.
+    ClaimHistory {
+        seat: Seat,
+        turn: i64,
+        hash: u8,
+    },
+    LostHistory,
     Resign(Seat, u8),
     Abort,
     Tick,
@@ -113,10 +120,13 @@ fn what() -> impl Strategy<Value = What> {
         2 => (seat(), accept, turn(), 0..4_u8)
             .prop_map(|(seat, accept, turn, request)| What::Draw { seat, accept, turn, request }),
         2 => any::<prop::sample::Index>().prop_map(What::Repeat),
+        1 => (seat(), turn(), 0..2_u8)
+            .prop_map(|(seat, turn, hash)| What::ClaimHistory { seat, turn, hash }),
         1 => seat().prop_map(What::Join),
         1 => (0..20_u8, seat(), 0..2_u8).prop_map(|(rare, seat, request)| match rare {
             0 => What::Resign(seat, request),
             1 => What::Abort,
+            2 => What::LostHistory,
             _ => What::Tick,
         }),
     ]
@@ -195,6 +205,11 @@ fn commands(played: &Played, asked: &[Asked], what: &What) -> Vec<Command> {
         What::Join(seat) => vec![Command::Join { seat }],
         What::Tick => vec![Command::Tick],
         What::Abort => vec![Command::Abort],
+        What::LostHistory => vec![Command::LostHistory],
+        What::ClaimHistory { seat, turn, hash } => {
+            let claim = HistoryClaim { turn: relative(turn), hash: digest(hash) };
+            vec![Command::ClaimHistory { seat, claim }]
+        }
         What::Resign(seat, request) => {
             vec![Command::Resign { seat, request_id: request_id(&format!("resign-{request}")) }]
         }
@@ -342,7 +357,9 @@ proptest! {
         let last = asked.last().map_or(played.now(0), |asked| asked.now);
         let late = Now { stamp: last.stamp.plus_ms(late_ms), ..last };
         played.tick(late);
-        for first in accepted(&asked) {
+        // A claim is no request: the last one counts.
+        let is_claim = |asked: &Asked| matches!(asked.command, Command::ClaimHistory { .. });
+        for first in accepted(&asked).filter(|asked| !is_claim(asked)) {
             let (change, answer) = played.apply(&first.command, late);
             prop_assert_eq!(change, None);
             prop_assert_eq!(&answer, &first.answer);
@@ -368,6 +385,26 @@ proptest! {
             };
             prop_assert_eq!(commitment, Some(receipt.commitment));
         }
+    }
+
+    #[test]
+    fn one_seat_alone_voids_nothing_whatever_it_claims(
+        (settings, steps) in (settings(), steps()),
+        claims in prop::collection::vec((select(&[-1_i64, 0, 1][..]), 0..3_u8), 0..6),
+        liar in seat(),
+    ) {
+        let alone = |step: &Step| match step.1 {
+            What::ClaimHistory { seat, .. } => seat == liar,
+            What::LostHistory => false,
+            _ => true,
+        };
+        let lies = claims.into_iter().map(|(turn, hash)| {
+            (When::After(0), What::ClaimHistory { seat: liar, turn, hash })
+        });
+        let steps: Vec<_> = steps.into_iter().filter(alone).chain(lies).collect();
+        let (played, _) = play(&settings, &steps);
+        let reason = played.game.finish().map(|finish| finish.reason);
+        prop_assert_ne!(reason, Some(EndReason::LostHistory));
     }
 
     #[test]

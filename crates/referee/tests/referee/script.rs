@@ -2,7 +2,8 @@
 //!
 //! Times are milliseconds after the creation of the match. The commands:
 //!
-//! - `join SEAT`, `resign SEAT as REQUEST`, `abort`, `tick`
+//! - `join SEAT`, `resign SEAT as REQUEST`, `abort`, `tick`, `lost` (a part of the history)
+//! - `claim SEAT TURN hN | NUMBER`: that the turn had the hash of turn N, or another one
 //! - `seal SEAT CELL as REQUEST`, as the match's seal mode wants it; then any of `in TURN` (else the turn
 //!   in play), `salt N`, `knowing hN | other` (the previous h), `signed N`, `committed` (a commitment
 //!   alone, to nothing), `open` (cell and salt)
@@ -19,8 +20,8 @@
 use std::collections::BTreeMap;
 
 use referee::{
-    Answer, Change, Command, DrawCommand, Event, Match, NewMatch, Now, OpenTurn, Phase, Refusal, RequestId,
-    RevealCommand, SealCommand, SealMode, SealedMove, Settings, Stamp, TurnRecord,
+    Answer, Change, Command, DrawCommand, Event, HistoryClaim, Match, NewMatch, Now, OpenTurn, Phase,
+    Refusal, RequestId, RevealCommand, SealCommand, SealMode, SealedMove, Settings, Stamp, TurnRecord,
 };
 use rules::{Cell, PerSeat, Seat};
 use sealing::{Commitment, Digest, MatchId, Opening, Party, PlayerSigningKey, Receipt, Salt, SealContext};
@@ -217,6 +218,15 @@ impl Played {
                 Command::Resign { seat: self::seat(seat), request_id: request_id(request) }
             }
             ["abort"] => Command::Abort,
+            ["lost"] => Command::LostHistory,
+            ["claim", seat, turn, hash] => {
+                let hash = match hash.strip_prefix('h') {
+                    Some(turn) => self.hash_before(turn.parse::<u32>().expect("a turn") + 1),
+                    None => digest(hash.parse().expect("a number")),
+                };
+                let claim = HistoryClaim { turn: turn.parse().expect("a turn"), hash };
+                Command::ClaimHistory { seat: self::seat(seat), claim }
+            }
             ["tick"] => Command::Tick,
             ["reveal", seat, cell, "as", request, more @ ..] => {
                 self.reveal(self::seat(seat), cell.parse().expect("a cell"), request, more)

@@ -14,10 +14,10 @@ fn check_phase(opening: &str, table: &str) {
 
 #[track_caller]
 fn check_phase_of(settings: &Settings, opening: &str, table: &str) {
-    let of_a_seat = ["join", "seal", "reveal", "offer", "accept", "decline", "resign"];
+    let of_a_seat = ["join", "seal", "reveal", "offer", "accept", "decline", "resign", "claim"];
     let asked =
         of_a_seat.into_iter().flat_map(|command| ["black", "white"].map(|seat| format!("{command} {seat}")));
-    for command in asked.chain(["abort".to_owned(), "tick".to_owned()]) {
+    for command in asked.chain(["abort", "lost", "tick"].map(str::to_owned)) {
         assert!(table.contains(&format!(" {command} ")), "the table lacks `{command}`");
     }
     for line in table.lines() {
@@ -44,6 +44,10 @@ fn while_nobody_is_there() {
          3000 abort              -> done; ends Aborted Operator at 3000
          3000 resign black as r  -> done; ends Aborted Resignation at 3000
          3000 resign white as r  -> done; ends Aborted Resignation at 3000
+         3000 claim black 1 7 -> done; changed
+         3000 claim white 1 7 -> done; changed
+         3000 claim white 0 h0 -> done
+         3000 lost -> done; ends Void LostHistory at 3000
          3000 tick               -> done",
     );
 }
@@ -67,6 +71,10 @@ fn while_one_is_there() {
          3000 abort              -> done; ends Aborted Operator at 3000
          3000 resign black as r  -> done; ends Aborted Resignation at 3000
          3000 resign white as r  -> done; ends Aborted Resignation at 3000
+         3000 claim black 1 7 -> done; changed
+         3000 claim white 1 7 -> done; changed
+         3000 claim white 0 h0 -> done
+         3000 lost -> done; ends Void LostHistory at 3000
          3000 tick               -> done",
     );
 }
@@ -92,6 +100,10 @@ fn while_a_turn_is_open() {
          3000 abort              -> done; ends Void Operator at 3000
          3000 resign black as r  -> done; ends WhiteWins Resignation at 3000
          3000 resign white as r  -> done; ends BlackWins Resignation at 3000
+         3000 claim black 1 7 -> done; changed
+         3000 claim white 1 7 -> done; changed
+         3000 claim white 0 h0 -> done
+         3000 lost -> done; ends Void LostHistory at 3000
          3000 tick               -> done",
     );
 }
@@ -118,6 +130,10 @@ fn while_one_has_sealed() {
          3000 abort              -> done; ends Void Operator at 3000
          3000 resign black as r  -> done; ends WhiteWins Resignation at 3000
          3000 resign white as r  -> done; ends BlackWins Resignation at 3000
+         3000 claim black 1 7 -> done; changed
+         3000 claim white 1 7 -> done; changed
+         3000 claim white 0 h0 -> done
+         3000 lost -> done; ends Void LostHistory at 3000
          3000 tick               -> done",
     );
 }
@@ -141,6 +157,9 @@ fn after_the_end() {
          3000 abort -> refused MatchFinished
          3000 resign black as r  -> done
          3000 resign white as r  -> refused MatchFinished
+         3000 claim black 1 7 -> refused MatchFinished
+         3000 claim white 1 7 -> refused MatchFinished
+         3000 lost -> refused MatchFinished
          3000 tick               -> done",
     );
 }
@@ -166,6 +185,9 @@ fn once_a_deadline_has_passed() {
              32001 abort -> refused MatchFinished; {over}
              32001 resign black as r  -> refused MatchFinished; {over}
              32001 resign white as r  -> refused MatchFinished; {over}
+             32001 claim black 1 7 -> refused MatchFinished; {over}
+             32001 claim white 1 7 -> refused MatchFinished; {over}
+             32001 lost -> refused MatchFinished; {over}
              32001 tick               -> done; {over}"
         ),
     );
@@ -191,6 +213,10 @@ fn while_an_offer_is_open() {
          3000 resign black as r  -> done; ends WhiteWins Resignation at 3000
          3000 resign white as r  -> done; ends BlackWins Resignation at 3000
          3000 abort              -> done; ends Void Operator at 3000
+         3000 claim black 1 7 -> done; changed
+         3000 claim white 1 7 -> done; changed
+         3000 claim white 0 h0 -> done
+         3000 lost -> done; ends Void LostHistory at 3000
          3000 tick               -> done",
     );
 }
@@ -224,6 +250,10 @@ fn while_one_has_committed() {
          3000 resign black as r    -> done; ends WhiteWins Resignation at 3000
          3000 resign white as r    -> done; ends BlackWins Resignation at 3000
          3000 abort                -> done; ends Void Operator at 3000
+         3000 claim black 1 7 -> done; changed
+         3000 claim white 1 7 -> done; changed
+         3000 claim white 0 h0 -> done
+         3000 lost -> done; ends Void LostHistory at 3000
          3000 tick                 -> done",
     );
 }
@@ -252,6 +282,10 @@ fn while_both_are_to_reveal() {
          3000 resign black as r    -> done; ends WhiteWins Resignation at 3000
          3000 resign white as r    -> done; ends BlackWins Resignation at 3000
          3000 abort                -> done; ends Void Operator at 3000
+         3000 claim black 1 7 -> done; changed
+         3000 claim white 1 7 -> done; changed
+         3000 claim white 0 h0 -> done
+         3000 lost -> done; ends Void LostHistory at 3000
          3000 tick                 -> done",
     );
 }
@@ -280,6 +314,10 @@ fn while_one_has_revealed() {
          3000 resign black as r    -> done; ends WhiteWins Resignation at 3000
          3000 resign white as r    -> done; ends BlackWins Resignation at 3000
          3000 abort                -> done; ends Void Operator at 3000
+         3000 claim black 1 7 -> done; changed
+         3000 claim white 1 7 -> done; changed
+         3000 claim white 0 h0 -> done
+         3000 lost -> done; ends Void LostHistory at 3000
          3000 tick                 -> done",
     );
 }
@@ -307,6 +345,9 @@ fn once_the_time_to_reveal_has_passed() {
              12501 resign black as r    -> refused MatchFinished; {over}
              12501 resign white as r    -> refused MatchFinished; {over}
              12501 abort                -> refused MatchFinished; {over}
+             12501 claim black 1 7 -> refused MatchFinished; {over}
+             12501 claim white 1 7 -> refused MatchFinished; {over}
+             12501 lost -> refused MatchFinished; {over}
              12501 tick                 -> done; {over}"
         ),
     );

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use prost::Message as _;
-use referee::{Finish, FollowUp, Match, OpenTurn, Phase, Revealing, SealFacts, Stamp, TurnRequests};
+use referee::{
+    Finish, FollowUp, HistoryClaim, Match, OpenTurn, Phase, Revealing, SealFacts, Stamp, TurnRequests,
+};
 use rules::{PerSeat, Seat};
 use sealing::{BoxContext, BoxNonce, Commitment, Digest, EndReason, MatchId, MatchResult};
 
@@ -53,6 +55,8 @@ pub fn encode_head(
         black_clock_ms: game.clock_ms.black,
         white_clock_ms: game.clock_ms.white,
         phase: Some(write_phase(&game.phase, &lock)?),
+        black_claim: game.claims.black.as_ref().map(write_claim),
+        white_claim: game.claims.white.as_ref().map(write_claim),
     })
 }
 
@@ -82,6 +86,10 @@ pub fn decode_head(bytes: &[u8], keyring: &Keyring) -> Result<Stored, CodecError
         position: board::read(&required(head.board, "Head.board")?)?,
         hash: Digest::from_bytes(fixed(&head.hash, "Head.hash")?),
         clock_ms: PerSeat { black: head.black_clock_ms, white: head.white_clock_ms },
+        claims: PerSeat {
+            black: head.black_claim.as_ref().map(read_claim).transpose()?,
+            white: head.white_claim.as_ref().map(read_claim).transpose()?,
+        },
         phase: read_phase(required(head.phase, "Head.phase")?, match_id, keyring)?,
     };
     let in_order = match (game.turn_in_play(), game.resolved.checked_add(1)) {
@@ -122,6 +130,15 @@ fn write_follow_up(follow_up: &FollowUp) -> record::FollowUp {
 fn read_follow_up(follow_up: &record::FollowUp) -> Result<FollowUp, CodecError> {
     let StoredFollowUp::Index(number) = required(follow_up.follow_up, "FollowUp.follow_up")?;
     Ok(FollowUp::Index(seat(number, "FollowUp.index")?))
+}
+
+fn write_claim(claim: &HistoryClaim) -> record::HistoryClaim {
+    record::HistoryClaim { turn: claim.turn, hash: claim.hash.as_bytes().to_vec() }
+}
+
+fn read_claim(claim: &record::HistoryClaim) -> Result<HistoryClaim, CodecError> {
+    let hash = Digest::from_bytes(fixed(&claim.hash, "HistoryClaim.hash")?);
+    Ok(HistoryClaim { turn: claim.turn, hash })
 }
 
 /// What the openings of a match are locked with.

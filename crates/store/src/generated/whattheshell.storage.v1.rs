@@ -397,6 +397,12 @@ pub struct Head {
     /// What white has, ms.
     #[prost(uint64, tag = "19")]
     pub white_clock_ms: u64,
+    /// What black has last claimed of another history.
+    #[prost(message, optional, tag = "24")]
+    pub black_claim: ::core::option::Option<HistoryClaim>,
+    /// What white has.
+    #[prost(message, optional, tag = "25")]
+    pub white_claim: ::core::option::Option<HistoryClaim>,
     /// Where it stands.
     #[prost(oneof = "head::Phase", tags = "20, 21, 22, 23")]
     pub phase: ::core::option::Option<head::Phase>,
@@ -419,6 +425,16 @@ pub mod head {
         #[prost(message, tag = "23")]
         Finish(super::Finish),
     }
+}
+/// What a seat says of a turn that the store does not know.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct HistoryClaim {
+    /// The turn.
+    #[prost(uint32, tag = "1")]
+    pub turn: u32,
+    /// Its h, 32 bytes.
+    #[prost(bytes = "vec", tag = "2")]
+    pub hash: ::prost::alloc::vec::Vec<u8>,
 }
 /// Something that a commit must cause elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -84,6 +84,16 @@ fn heads_in_every_phase() {
 }
 
 #[test]
+fn a_head_with_claims() {
+    let mut played = half_sealed(cell("E5"));
+    played.take(&Step::Claim { seat: Seat::Black, turn: 2 });
+    played.take(&Step::Claim { seat: Seat::White, turn: 3 });
+    check_head("head-claimed", played.last());
+    played.take(&Step::Claim { seat: Seat::White, turn: 2 });
+    check_head("head-lost", played.last());
+}
+
+#[test]
 fn turns() {
     let played = under_way();
     for turn in &played.turns {

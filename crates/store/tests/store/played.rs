@@ -3,11 +3,12 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use referee::{
-    Bot, Change, Command, DrawCommand, Match, Mode, NewMatch, Now, RequestId, RevealCommand, RulesVersion,
-    SealCommand, SealMode, SealStatus, SealedMove, Settings, Spectators, Stamp, TimeControl, TurnRecord,
+    Bot, Change, Command, DrawCommand, HistoryClaim, Match, Mode, NewMatch, Now, RequestId, RevealCommand,
+    RulesVersion, SealCommand, SealMode, SealStatus, SealedMove, Settings, Spectators, Stamp, TimeControl,
+    TurnRecord,
 };
 use rules::{Cell, PerSeat, Seat};
-use sealing::{BoxKey, BoxNonce, MatchId, Opening, Party, PlayerSigningKey, Salt, SealContext};
+use sealing::{BoxKey, BoxNonce, Digest, MatchId, Opening, Party, PlayerSigningKey, Salt, SealContext};
 use store::codec::Keyring;
 use store::{Stored, Version};
 
@@ -100,6 +101,10 @@ impl Played {
             }
             Step::Resign(seat) => Command::Resign { seat, request_id: request_id("resign") },
             Step::Abort => Command::Abort,
+            Step::Claim { seat, turn } => {
+                let claim = HistoryClaim { turn, hash: Digest::from_bytes([0xc1; 32]) };
+                Command::ClaimHistory { seat, claim }
+            }
             Step::Wait { ms, outage } => {
                 self.now.stamp = self.now.stamp.plus_ms(ms);
                 self.now.outage_ms += if outage { ms } else { 0 };
@@ -165,6 +170,11 @@ pub(crate) enum Step {
     },
     Resign(Seat),
     Abort,
+    /// A seat knows another history.
+    Claim {
+        seat: Seat,
+        turn: u32,
+    },
     Wait {
         ms: u64,
         outage: bool,
@@ -183,6 +193,7 @@ fn step() -> impl Strategy<Value = Step> {
         8 => seat().prop_map(Step::Reveal),
         2 => (seat(), accept).prop_map(|(seat, accept)| Step::Draw { seat, accept }),
         1 => seat().prop_map(Step::Join),
+        1 => (seat(), 0..4_u32).prop_map(|(seat, turn)| Step::Claim { seat, turn }),
         1 => (0..20_u64, seat(), any::<bool>()).prop_map(|(choice, seat, outage)| match choice {
             0 => Step::Resign(seat),
             1 => Step::Abort,
