@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Clock, Closing, Commit, CommitOutcome, Due, Hints, Indexed, Invite, InviteId, InviteStore, Loaded,
-    MatchStore, NodeStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore,
-    StoreError, Stored, Version,
+    Clock, Closing, Commit, CommitOutcome, Due, FeedStore, Hints, Indexed, Invite, InviteId, InviteStore,
+    Loaded, MatchStore, NodeStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord,
+    RequestStore, StoreError, Stored, Version,
 };
 
 use crate::disk::{Space, Write};
@@ -384,6 +384,8 @@ impl<B: Backing> RequestStore for SingleNode<B> {
 
 /// It is alone.
 impl<B: Backing> NodeStore for SingleNode<B> {}
+
+impl<B: Backing> FeedStore for SingleNode<B> {}
 
 impl Ledger {
     /// Takes note of an invite as it is now, and returns whom to tell.

@@ -22,6 +22,7 @@ mod caller;
 mod envelope;
 mod error;
 mod fault;
+mod feed;
 mod hub;
 mod invites;
 mod keys;

@@ -11,6 +11,7 @@
 
 mod clock;
 pub mod codec;
+mod feed;
 mod invite;
 pub mod keys;
 mod match_store;
@@ -20,6 +21,9 @@ mod request;
 mod version;
 
 pub use clock::{Clock, ScriptedClock, SystemClock};
+pub use feed::{
+    FeedEntry, FeedEvent, FeedFinish, FeedHints, FeedLimits, FeedPage, FeedPosition, FeedResume, FeedStore,
+};
 pub use invite::{Closing, Invite, InviteEnd, InviteId, InviteStore};
 pub use match_store::{Commit, CommitOutcome, Due, Hints, HintsLost, Loaded, MatchStore, Stored};
 pub use nodes::{Glance, NodeId, NodeStore};
@@ -49,6 +53,6 @@ pub enum StoreError {
 }
 
 /// Everything a node needs of its store.
-pub trait Store: MatchStore + InviteStore + PlayerStore + RequestStore + NodeStore {}
+pub trait Store: MatchStore + InviteStore + PlayerStore + RequestStore + NodeStore + FeedStore {}
 
-impl<S: MatchStore + InviteStore + PlayerStore + RequestStore + NodeStore> Store for S {}
+impl<S: MatchStore + InviteStore + PlayerStore + RequestStore + NodeStore + FeedStore> Store for S {}

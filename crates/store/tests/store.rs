@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod store {
+    mod feed;
     mod golden;
     mod hostile;
     mod key_files;

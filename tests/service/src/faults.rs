@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Closing, Commit, CommitOutcome, Due, Glance, Hints, Indexed, Invite, InviteId, InviteStore, Loaded,
-    MatchStore, NodeId, NodeStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord,
-    RequestStore, Shard, Store, StoreError, Version,
+    Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Hints,
+    Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey, PlayerHints,
+    PlayerStore, RequestKey, RequestRecord, RequestStore, Shard, Store, StoreError, Version,
 };
 use tokio::sync::watch;
 
@@ -382,5 +382,26 @@ impl NodeStore for FaultyStore {
 
     async fn glance(&self, shards: &[Shard]) -> Result<Vec<Glance>, StoreError> {
         self.inner.glance(shards).await
+    }
+}
+
+/// The feed has no faults: it is read, and reading again is all there is to do.
+#[async_trait]
+impl FeedStore for FaultyStore {
+    fn has_feed(&self) -> bool {
+        self.inner.has_feed()
+    }
+
+    async fn feed(
+        &self,
+        shard: Shard,
+        after: Option<FeedPosition>,
+        limit: usize,
+    ) -> Result<FeedPage, StoreError> {
+        self.inner.feed(shard, after, limit).await
+    }
+
+    async fn watch_feed(&self) -> Result<FeedHints, StoreError> {
+        self.inner.watch_feed().await
     }
 }

@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Closing, Commit, CommitOutcome, Due, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore,
-    NodeStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore, ScriptedClock,
-    Shard, StoreError, Version,
+    Closing, Commit, CommitOutcome, Due, FeedStore, Hints, Indexed, Invite, InviteId, InviteStore, Loaded,
+    MatchStore, NodeStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore,
+    ScriptedClock, Shard, StoreError, Version,
 };
 use store_embedded::EmbeddedStore;
 use tokio::sync::{Mutex, MutexGuard};
@@ -165,3 +165,5 @@ impl RequestStore for Reopened {
 }
 
 impl NodeStore for Reopened {}
+
+impl FeedStore for Reopened {}

@@ -13,6 +13,7 @@
 mod board;
 mod entry;
 mod error;
+mod feed;
 mod field;
 mod head;
 mod invite;
@@ -33,6 +34,7 @@ pub use entry::{
     encode_shard_clock,
 };
 pub use error::CodecError;
+pub use feed::{decode_feed_entry, decode_feed_trimmed, encode_feed_entry, encode_feed_trimmed};
 pub use head::{decode_follow_up, decode_head, encode_follow_up, encode_head};
 pub use invite::{decode_invite, encode_invite};
 pub use keyring::Keyring;

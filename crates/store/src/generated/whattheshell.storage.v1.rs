@@ -208,6 +208,126 @@ impl SealStatus {
         }
     }
 }
+/// What one commit tells back ends, written by the commit itself. All of it is public: nothing here depends on
+/// a seal whose turn has not resolved.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct FeedEntry {
+    /// The format of this record; 1.
+    #[prost(uint32, tag = "1")]
+    pub format: u32,
+    /// The match, 16 bytes.
+    #[prost(bytes = "vec", tag = "2")]
+    pub match_id: ::prost::alloc::vec::Vec<u8>,
+    /// Who plays black, `players/{player}`.
+    #[prost(string, tag = "3")]
+    pub black_player: ::prost::alloc::string::String,
+    /// Who plays white, `players/{player}`.
+    #[prost(string, tag = "4")]
+    pub white_player: ::prost::alloc::string::String,
+    /// The stamp of the commit, ms since the Unix epoch by the clock of the match's shard.
+    #[prost(uint64, tag = "5")]
+    pub at_ms: u64,
+    /// Two bytes that the committer drew: they tell apart two entries that a feed has had at one place.
+    #[prost(uint32, tag = "6")]
+    pub mark: u32,
+    /// What happened, in order; at least one.
+    #[prost(message, repeated, tag = "7")]
+    pub events: ::prost::alloc::vec::Vec<FeedEvent>,
+}
+/// One thing that happened in a match.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FeedEvent {
+    /// What.
+    #[prost(oneof = "feed_event::Event", tags = "1, 2, 3, 4")]
+    pub event: ::core::option::Option<feed_event::Event>,
+}
+/// Nested message and enum types in `FeedEvent`.
+pub mod feed_event {
+    /// What.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Event {
+        /// The match has both players.
+        #[prost(message, tag = "1")]
+        Started(super::FeedStarted),
+        /// A turn is open.
+        #[prost(message, tag = "2")]
+        TurnOpened(super::FeedTurnOpened),
+        /// A turn is resolved.
+        #[prost(message, tag = "3")]
+        TurnResolved(super::FeedTurnResolved),
+        /// The match is over.
+        #[prost(message, tag = "4")]
+        Finished(super::FeedFinished),
+    }
+}
+/// A match has both players.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FeedStarted {
+    /// What they agreed on.
+    #[prost(message, optional, tag = "1")]
+    pub settings: ::core::option::Option<Settings>,
+}
+/// A turn is open.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FeedTurnOpened {
+    /// Its number, from 1.
+    #[prost(uint32, tag = "1")]
+    pub turn: u32,
+    /// Black's last moment to seal, inclusive.
+    #[prost(uint64, tag = "2")]
+    pub black_deadline_ms: u64,
+    /// White's last moment to seal, inclusive.
+    #[prost(uint64, tag = "3")]
+    pub white_deadline_ms: u64,
+}
+/// A turn is resolved.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FeedTurnResolved {
+    /// Its number, from 1.
+    #[prost(uint32, tag = "1")]
+    pub turn: u32,
+    /// h of this turn, 32 bytes.
+    #[prost(bytes = "vec", tag = "2")]
+    pub hash: ::prost::alloc::vec::Vec<u8>,
+}
+/// A match is over.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FeedFinished {
+    /// Who won: the number of the result in the API and in h_end.
+    #[prost(uint32, tag = "1")]
+    pub result: u32,
+    /// Why: the number of the reason in the API and in h_end.
+    #[prost(uint32, tag = "2")]
+    pub reason: u32,
+    /// When, by the stamps.
+    #[prost(uint64, tag = "3")]
+    pub at_ms: u64,
+    /// The last resolved turn; 0 if there was none.
+    #[prost(uint32, tag = "4")]
+    pub turn: u32,
+    /// The commitment that black had sealed in a turn that never resolved, 32 bytes, or empty.
+    #[prost(bytes = "vec", tag = "5")]
+    pub black_unresolved_commitment: ::prost::alloc::vec::Vec<u8>,
+    /// The same for white.
+    #[prost(bytes = "vec", tag = "6")]
+    pub white_unresolved_commitment: ::prost::alloc::vec::Vec<u8>,
+    /// h_end, 32 bytes.
+    #[prost(bytes = "vec", tag = "7")]
+    pub end_hash: ::prost::alloc::vec::Vec<u8>,
+}
+/// Where a feed begins that was trimmed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FeedTrimmed {
+    /// The format of this record; 1.
+    #[prost(uint32, tag = "1")]
+    pub format: u32,
+    /// The stamp of the last entry that was taken away.
+    #[prost(uint64, tag = "2")]
+    pub at_ms: u64,
+    /// Its number.
+    #[prost(uint64, tag = "3")]
+    pub number: u64,
+}
 /// An invite. Stamps are milliseconds since the Unix epoch by the clock of the invite's shard.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Invite {

@@ -20,7 +20,7 @@ use store::{Closing, Indexed, Invite, InviteEnd, RequestRecord, Stored};
 use super::played::{NONCES, Played, Step, half_revealed, half_sealed, keyring, request_id, stamp};
 
 /// Compares a record's bytes with those committed, and what they are read as with the record.
-fn check<T: PartialEq + Debug>(
+pub(crate) fn check<T: PartialEq + Debug>(
     name: &str,
     record: &T,
     bytes: Result<Vec<u8>, CodecError>,

@@ -3,14 +3,14 @@
 use proptest::prelude::*;
 use referee::Now;
 use store::codec::{
-    CodecError, FORMAT, RECORD_BYTES_MAX, decode_head, decode_indexed, decode_invite, decode_request,
-    decode_shard_clock, decode_turn, encode_head, encode_turn,
+    CodecError, FORMAT, RECORD_BYTES_MAX, decode_feed_entry, decode_feed_trimmed, decode_head,
+    decode_indexed, decode_invite, decode_request, decode_shard_clock, decode_turn, encode_head, encode_turn,
 };
 
 use super::played::{CREATED_MS, NONCES, half_sealed, keyring, matches};
 
 /// Every reader on the same bytes; what each says.
-fn read_all(bytes: &[u8]) -> [Result<(), CodecError>; 6] {
+fn read_all(bytes: &[u8]) -> [Result<(), CodecError>; 8] {
     [
         decode_head(bytes, &keyring()).map(|_| ()),
         decode_turn(bytes).map(|_| ()),
@@ -18,6 +18,8 @@ fn read_all(bytes: &[u8]) -> [Result<(), CodecError>; 6] {
         decode_request(bytes).map(|_| ()),
         decode_indexed(bytes).map(|_| ()),
         decode_shard_clock(bytes).map(|_| ()),
+        decode_feed_entry(bytes).map(|_| ()),
+        decode_feed_trimmed(bytes).map(|_| ()),
     ]
 }
 

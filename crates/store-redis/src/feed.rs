@@ -1,0 +1,7 @@
+//! The feed.
+
+use store::FeedStore;
+
+use crate::redis_store::RedisStore;
+
+impl FeedStore for RedisStore {}
