@@ -149,11 +149,7 @@ struct Queue {
 impl Shared {
     /// Writes what waits, then lets all of it be seen. Says whether anything did.
     fn write_group(&self) -> bool {
-        // Half of a group may have been seen by then: what is on the disk is the truth.
-        catch_unwind(AssertUnwindSafe(|| self.write_what_waits())).unwrap_or_else(|_| {
-            tracing::error!("the store's writer panicked: the process ends");
-            std::process::abort()
-        })
+        whole(|| self.write_what_waits())
     }
 
     fn write_what_waits(&self) -> bool {
@@ -186,6 +182,15 @@ impl Shared {
     }
 }
 
+/// Does it to its end, or ends the process: half of a group may have been seen when it panics, and what is on
+/// the disk is the truth.
+fn whole<T>(work: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        tracing::error!("the store's writer panicked: the process ends");
+        std::process::abort()
+    })
+}
+
 /// Shows what has been written, at once to calls of the runtime `here`. To another goes one word for all of
 /// its calls: to wake each of them from here costs a system call each.
 fn show(group: &mut Vec<Waiting>, here: Option<runtime::Id>) {
@@ -210,7 +215,7 @@ struct Shows(Vec<Done>);
 
 impl Drop for Shows {
     fn drop(&mut self) {
-        self.0.drain(..).for_each(|done| done());
+        whole(|| self.0.drain(..).for_each(|done| done()));
     }
 }
 
