@@ -15,6 +15,7 @@ use crate::directory::{Directory, FORMAT};
 use crate::disk::{self, Disk, Durability, Space, View};
 use crate::durable::Durable;
 use crate::error::OpenError;
+use crate::reading_copy::ReadingCopy;
 use crate::single_node::SingleNode;
 
 /// What a backup begins with.
@@ -80,7 +81,7 @@ impl SingleNode<Durable> {
 /// If the store cannot be opened or read, or `to` not be written.
 pub fn backup(directory: &Path, to: &mut dyn Write) -> Result<u64, BackupError> {
     let directory = Directory::open(directory)?;
-    write_backup(&Disk::open(&directory.engine())?.view(), to)
+    write_backup(&ReadingCopy::of(&directory)?.open()?.view(), to)
 }
 
 fn write_backup(view: &View, to: &mut dyn Write) -> Result<u64, BackupError> {

@@ -9,9 +9,10 @@ use store::codec::Keyring;
 use store::{PageKey, Stored};
 
 use crate::directory::Directory;
-use crate::disk::{Disk, Space, View};
+use crate::disk::{Space, View};
 use crate::error::OpenError;
 use crate::key::{self, List};
+use crate::reading_copy::ReadingCopy;
 use crate::record;
 use crate::shard;
 
@@ -41,13 +42,16 @@ pub struct Checked {
 
 /// Checks the store in a directory that no process has open: every record can be read, every match
 /// replays from its turns to its head with every hash of its chain, and lists, retentions and matches
-/// agree.
+/// agree. The directory stays as it is: what is read is a copy, in the system's place for temporary files,
+/// which takes as much room as the journal (some 200 MB at most).
 ///
 /// # Errors
-/// If the store cannot be opened. What is wrong with single records is in the answer.
+/// If the store cannot be opened or its journal is damaged. What is wrong with single records is in the
+/// answer.
 pub fn check(directory: &Path, keyring: &Keyring) -> Result<Checked, OpenError> {
     let directory = Directory::open(directory)?;
-    let disk = Disk::open(&directory.engine())?;
+    let copy = ReadingCopy::of(&directory)?;
+    let disk = copy.open()?;
     let mut check = Check { view: disk.view(), keyring, found: Checked::default() };
     check.matches(Space::Live)?;
     check.matches(Space::Rest)?;

@@ -4,10 +4,11 @@
 //! DIR/lock      held by the process that has the store open
 //! DIR/engine/   the engine's files
 //! DIR/format    the number of the format, as text; once it is there the store is begun
+//! DIR/closed    what the engine's journal holds, while nobody has the store open and it was closed well
 //! ```
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::OpenError;
@@ -22,6 +23,7 @@ const FORMAT_MIN: u32 = 1;
 const LOCK: &str = "lock";
 const FORMAT_FILE: &str = "format";
 const ENGINE: &str = "engine";
+const CLOSED: &str = "closed";
 /// What was begun and not finished is not there.
 const UNFINISHED: &str = ".new";
 
@@ -105,6 +107,30 @@ impl Directory {
 
     fn write_format(&self) -> Result<(), OpenError> {
         self.write_whole(FORMAT_FILE, format!("{FORMAT}\n").as_bytes())
+    }
+
+    /// What was noted when the store was closed; none if it was not closed well.
+    pub(crate) fn closing_note(&self) -> Result<Option<String>, OpenError> {
+        let path = self.path.join(CLOSED);
+        match std::fs::read_to_string(&path) {
+            Ok(note) => Ok(Some(note)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(OpenError::io(&path, error)),
+        }
+    }
+
+    /// Notes that the store is closed, and how.
+    pub(crate) fn note_closing(&self, note: &str) -> Result<(), OpenError> {
+        self.write_whole(CLOSED, note.as_bytes())
+    }
+
+    /// Takes the note away, durably: what it says is about to change.
+    pub(crate) fn forget_closing(&self) -> Result<(), OpenError> {
+        let path = self.path.join(CLOSED);
+        match std::fs::remove_file(&path).and_then(|()| sync_directory(&self.path)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(OpenError::io(&path, error)),
+            _ => Ok(()),
+        }
     }
 
     /// Writes a file as a whole or not at all, and durably.

@@ -100,7 +100,8 @@ pub enum Durability {
     /// The end of the process, of the machine, and of its power: one fsync for each group of commits.
     Power,
     /// The end of the process only: the operating system writes when it likes. For tests, benches, and
-    /// whoever would rather lose seconds than wait for a disk.
+    /// whoever would rather lose seconds than wait for a disk, or the store if the system wrote something
+    /// before what came earlier.
     Process,
 }
 
@@ -131,8 +132,18 @@ pub(crate) struct Disk {
 impl Disk {
     /// Opens what is in `directory`, or begins it.
     pub(crate) fn open(directory: &Path) -> Result<Self, OpenError> {
+        Self::open_with(directory, WORKERS)
+    }
+
+    /// Opens what is in `directory` to be read only: nothing is sorted or merged.
+    pub(crate) fn open_to_read(directory: &Path) -> Result<Self, OpenError> {
+        Self::open_with(directory, 0)
+    }
+
+    fn open_with(directory: &Path, workers: usize) -> Result<Self, OpenError> {
         let database = Database::builder(directory)
-            .worker_threads(WORKERS)
+            // The checked one takes no 0.
+            .worker_threads_unchecked(workers)
             .cache_size(CACHE_BYTES)
             .max_journaling_size(JOURNAL_BYTES_MAX)
             .max_cached_files(Some(FILES_MAX))
@@ -165,6 +176,11 @@ impl Disk {
             }
         }
         batch.commit()
+    }
+
+    /// Makes durable whatever was written.
+    pub(crate) fn sync(&self) -> Result<(), fjall::Error> {
+        self.database.persist(PersistMode::SyncAll)
     }
 
     /// Everything as it is now; later writes do not change it.

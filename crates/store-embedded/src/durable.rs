@@ -14,6 +14,7 @@ use crate::directory::Directory;
 use crate::disk::{Disk, Durability, Space, View, Write};
 use crate::error::OpenError;
 use crate::memory::{Memory, SHARDS, lock};
+use crate::open::Open;
 use crate::shard::Behind;
 use crate::single_node::SingleNode;
 use crate::writer::{Clocks, Submission, Writer};
@@ -33,7 +34,7 @@ pub struct Durable {
     pub(crate) keyring: Keyring,
     next_sweep_ms: AtomicU64,
     /// The last to go: the next process may come now.
-    _directory: Directory,
+    _open: Open,
 }
 
 /// Reads records; cheap to clone.
@@ -65,12 +66,12 @@ impl SingleNode<Durable> {
         durability: Durability,
     ) -> Result<Self, OpenError> {
         let directory = Directory::open_or_begin(path, |path| Disk::open(path).map(drop))?;
-        let reader = Reader { disk: Disk::open(&directory.engine())?, keyring: keyring.clone() };
+        let (open, disk) = Open::new(directory)?;
+        let reader = Reader { disk, keyring: keyring.clone() };
         let memory = Arc::new(reader.restore(clock)?);
         let clocks = Arc::clone(&memory) as Arc<dyn Clocks>;
         let writer = Writer::new(reader.disk.clone(), durability, clocks);
-        let behind =
-            Durable { writer, reader, keyring, next_sweep_ms: AtomicU64::new(0), _directory: directory };
+        let behind = Durable { writer, reader, keyring, next_sweep_ms: AtomicU64::new(0), _open: open };
         Ok(Self { memory, behind })
     }
 }

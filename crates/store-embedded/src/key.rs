@@ -10,6 +10,16 @@ const ID_BYTES: usize = 16;
 /// Ends a name in a key: no name holds it.
 const END: u8 = 0;
 
+/// `shard`: a shard's clock.
+pub(crate) fn clock(shard: u16) -> [u8; 2] {
+    shard.to_be_bytes()
+}
+
+/// Whether a key of any space is that of a clock: all others are longer.
+pub(crate) fn is_clock(key: &[u8]) -> bool {
+    key.len() == size_of::<u16>()
+}
+
 /// Which of a player's two lists an entry is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum List {

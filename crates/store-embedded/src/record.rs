@@ -50,7 +50,7 @@ pub(crate) fn put_clock(shard: usize, now: Now) -> Write {
     let clock = ShardClock { alive: now.stamp, outage_ms: now.outage_ms };
     // A clock is a few bytes, never too long, and there are at most as many shards as a `u16` counts.
     let record = codec::encode_shard_clock(&clock).unwrap_or_default();
-    Write::put(Space::Clocks, (shard as u16).to_be_bytes(), record)
+    Write::put(Space::Clocks, key::clock(shard as u16), record)
 }
 
 /// Reads a shard's clock.

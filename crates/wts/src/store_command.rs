@@ -26,7 +26,9 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Read every record, replay every match, and say what is wrong. The server must be stopped
+    /// Read every record, replay every match, and say what is wrong. The server must be stopped. The
+    /// directory is left as it is: what is read is a copy in the place for temporary files (TMPDIR), which
+    /// takes as much room as the journal, some 200 MB at most
     Check {
         #[command(flatten)]
         place: Place,

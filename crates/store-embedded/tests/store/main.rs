@@ -2,6 +2,7 @@
 
 mod conformance;
 mod copies;
+mod damage;
 mod game;
 mod place;
 mod reopened;

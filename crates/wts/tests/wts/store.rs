@@ -232,6 +232,25 @@ async fn a_check_finds_a_changed_byte_and_names_a_match_that_it_cannot_open() {
     assert!(text(&refused.stderr).contains("`wts store restore` brings a backup back"));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_journal_that_was_cut_after_a_clean_end_is_refused_and_left_as_it_is() {
+    let folder = Folder::new();
+    begun(&folder, "data").await;
+    let journal = folder.path("data").join("engine/0.jnl");
+    let whole = std::fs::read(&journal).expect("a journal");
+    std::fs::write(&journal, &whole[..whole.len() / 2]).expect("a file can be written");
+    let mut serve = Command::new(env!("CARGO_BIN_EXE_wts"));
+    let serve = serve.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder.path("data"));
+    let serve = text(&serve.output().expect("wts runs").stderr);
+    for why in [serve, folder.refused("data", &["check"]), folder.refused("data", &["backup", "copy"])] {
+        assert!(why.contains("is not what it was when the store was closed"), "{why}");
+        assert!(why.contains("`wts store restore` brings a backup back"), "{why}");
+    }
+    assert_eq!(std::fs::read(&journal).expect("a journal"), whole[..whole.len() / 2]);
+    std::fs::write(&journal, &whole).expect("a file can be written");
+    assert_eq!((folder.checked("data", "live"), folder.checked("data", "turns")), (1, 1));
+}
+
 /// Changes one letter of this text wherever it stands in a file of a store.
 fn change_a_byte(directory: &Path, wanted: &[u8]) {
     let mut changed = 0;
