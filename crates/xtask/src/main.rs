@@ -16,6 +16,7 @@ mod generate;
 mod kill;
 mod lint;
 mod process;
+mod simulate;
 mod test;
 mod tidy;
 mod tool;
@@ -57,6 +58,8 @@ enum Task {
     Foreign,
     /// Kill a server at random moments while clients play: nothing acknowledged may be lost
     Kill(kill::Arguments),
+    /// Play simulated matches while all kinds of things go wrong: no invariant may break
+    Simulate(simulate::Arguments),
     /// Run the benches
     Bench {
         /// Run this one only
@@ -92,6 +95,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Lint => lint::run(false),
         Task::Foreign => foreign::run(),
         Task::Kill(arguments) => kill::run(&arguments),
+        Task::Simulate(arguments) => simulate::run(&arguments),
         Task::Bench { only, json } => bench::run(only.as_deref(), json),
     }
 }

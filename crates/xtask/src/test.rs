@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::process::{self, Closing};
-use crate::{bench, foreign, fuzz, generate, kill, lint, tidy, tool};
+use crate::{bench, foreign, fuzz, generate, kill, lint, simulate, tidy, tool};
 
 /// One step of a test run.
 struct Stage {
@@ -97,6 +97,11 @@ const STAGES: &[Stage] = &[
         work: Work::Own(|| kill_and_cut(KILLS)),
     },
     Stage {
+        name: "simulate",
+        why: "an invariant broke in a simulated match; the smallest run that breaks it is above",
+        work: Work::Own(|| simulate_matches(false)),
+    },
+    Stage {
         name: "doc",
         why: "a link in the documentation leads nowhere",
         work: Work::Cargo(
@@ -117,6 +122,7 @@ const LONG_STAGES: &[Stage] = &[
         ),
     },
     Stage { name: "many kills", why: "as `kill`", work: Work::Own(|| kill_and_cut(MANY_KILLS)) },
+    Stage { name: "a million matches", why: "as `simulate`", work: Work::Own(|| simulate_matches(true)) },
     Stage { name: "fuzz", why: "an input breaks a promise", work: Work::Own(fuzz::run) },
     Stage { name: "benches", why: "a bench does not run", work: Work::Own(|| bench::run(None, false)) },
 ];
@@ -137,6 +143,13 @@ fn kill_and_cut(kills: u32) -> anyhow::Result<()> {
         kill::run(&arguments)?;
     }
     kill::finds_losses(LOSSES, 1)
+}
+
+/// Matches simulated in every run: half a minute.
+const MATCHES: u64 = 2_000;
+
+fn simulate_matches(full: bool) -> anyhow::Result<()> {
+    simulate::run(&simulate::Arguments { matches: MATCHES, seed: 1, full, json: false })
 }
 
 /// Runs the stages, the long ones too if `full`, and prints what each took.

@@ -94,6 +94,8 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer { package: "durability", own: Own::Only(&["whattheshell"]), outside: Outside::Any },
     // Starts servers for whoever tests against them, and is free of the clients that are tested.
     Layer { package: "redis-servers", own: Own::Only(&[]), outside: Outside::Never(&[RPC, BACK_ENDS]) },
+    // Runs the service over models of whatever it stands on.
+    Layer { package: "simulation", own: Own::Any, outside: Outside::Never(&[BACK_ENDS]) },
     Layer { package: "fuzz", own: Own::Any, outside: Outside::Any },
     Layer { package: "service-tests", own: Own::Any, outside: Outside::Any },
 ];

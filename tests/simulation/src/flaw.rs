@@ -1,0 +1,232 @@
+//! Stores that are broken on purpose: a simulation that finds nothing in a sound product shows something only
+//! if it finds what is wrong with these.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use referee::{Change, FollowUp, Match, Now, Stamp, TurnRecord};
+use sealing::MatchId;
+use store::{
+    Closing, Commit, CommitOutcome, Due, Glance, Hints, Indexed, Invite, InviteId, InviteStore, Loaded,
+    MatchStore, NodeId, NodeStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord,
+    RequestStore, Shard, Store, StoreError, Version,
+};
+
+use crate::scheduler::lock;
+
+/// What is wrong with a store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flaw {
+    /// A commit overwrites whatever is there.
+    IgnoresVersions,
+    /// A commit is stored however late it comes.
+    IgnoresNotAfter,
+    /// A read now and then has the head before the last one, under the version of the last one.
+    ReadsOldHeads,
+    /// Deadlines do not move by the time that the store was down.
+    IgnoresOutages,
+    /// A request that creates is not remembered.
+    ForgetsRequests,
+}
+
+impl Flaw {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::IgnoresVersions,
+        Self::IgnoresNotAfter,
+        Self::ReadsOldHeads,
+        Self::IgnoresOutages,
+        Self::ForgetsRequests,
+    ];
+
+    /// Its name for a command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::IgnoresVersions => "ignores-versions",
+            Self::IgnoresNotAfter => "ignores-not-after",
+            Self::ReadsOldHeads => "reads-old-heads",
+            Self::IgnoresOutages => "ignores-outages",
+            Self::ForgetsRequests => "forgets-requests",
+        }
+    }
+}
+
+/// A name that no flaw has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownFlaw;
+
+impl fmt::Display for UnknownFlaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = Flaw::ALL.iter().map(|flaw| flaw.name()).collect();
+        write!(f, "there are {}", names.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownFlaw {}
+
+impl FromStr for Flaw {
+    type Err = UnknownFlaw;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFlaw> {
+        Self::ALL.into_iter().find(|flaw| flaw.name() == name).ok_or(UnknownFlaw)
+    }
+}
+
+/// A store with a flaw.
+pub(crate) struct Flawed {
+    inner: Arc<dyn Store>,
+    flaw: Flaw,
+    /// The last two heads of each match that were read.
+    heads: Mutex<HashMap<MatchId, [Arc<Match>; 2]>>,
+}
+
+impl Flawed {
+    pub(crate) fn new(inner: Arc<dyn Store>, flaw: Flaw) -> Self {
+        Self { inner, flaw, heads: Mutex::default() }
+    }
+
+    /// What the flaw makes of a read.
+    fn spoil(&self, mut loaded: Loaded) -> Loaded {
+        match self.flaw {
+            Flaw::ReadsOldHeads => {
+                let head = &loaded.stored.head;
+                let mut heads = lock(&self.heads);
+                let known = heads.entry(head.id).or_insert_with(|| [Arc::clone(head), Arc::clone(head)]);
+                if !Arc::ptr_eq(&known[1], head) {
+                    known.swap(0, 1);
+                    known[1] = Arc::clone(head);
+                    loaded.stored.head = Arc::clone(&known[0]);
+                }
+            }
+            Flaw::IgnoresOutages => loaded.now.outage_ms = 0,
+            Flaw::IgnoresVersions | Flaw::IgnoresNotAfter | Flaw::ForgetsRequests => {}
+        }
+        loaded
+    }
+}
+
+#[async_trait]
+impl MatchStore for Flawed {
+    fn shard_count(&self) -> u16 {
+        self.inner.shard_count()
+    }
+
+    async fn now(&self, id: MatchId) -> Result<Now, StoreError> {
+        self.inner.now(id).await
+    }
+
+    async fn create(&self, change: Change, nonce: [u8; 8]) -> Result<Loaded, StoreError> {
+        self.inner.create(change, nonce).await
+    }
+
+    async fn load(&self, id: MatchId) -> Result<Loaded, StoreError> {
+        self.inner.load(id).await.map(|loaded| self.spoil(loaded))
+    }
+
+    async fn commit(&self, mut commit: Commit) -> Result<CommitOutcome, StoreError> {
+        let id = commit.change.next.id;
+        match self.flaw {
+            Flaw::IgnoresVersions => commit.expected = self.inner.load(id).await?.stored.version,
+            Flaw::IgnoresNotAfter => commit.change.not_after = None,
+            Flaw::IgnoresOutages => commit.judged.outage_ms = self.inner.now(id).await?.outage_ms,
+            Flaw::ReadsOldHeads | Flaw::ForgetsRequests => {}
+        }
+        self.inner.commit(commit).await
+    }
+
+    async fn turns(&self, id: MatchId, from: u32, limit: usize) -> Result<Vec<Arc<TurnRecord>>, StoreError> {
+        self.inner.turns(id, from, limit).await
+    }
+
+    async fn watch(&self, id: MatchId) -> Result<Hints, StoreError> {
+        self.inner.watch(id).await
+    }
+
+    async fn touch(&self, shard: Shard) -> Result<Now, StoreError> {
+        self.inner.touch(shard).await
+    }
+
+    async fn due(&self, shard: Shard, limit: usize) -> Result<Due, StoreError> {
+        self.inner.due(shard, limit).await
+    }
+
+    async fn postpone(&self, id: MatchId, version: Version, due: Stamp) -> Result<(), StoreError> {
+        self.inner.postpone(id, version, due).await
+    }
+
+    async fn settle(&self, id: MatchId, version: Version, done: &[FollowUp]) -> Result<(), StoreError> {
+        self.inner.settle(id, version, done).await
+    }
+}
+
+#[async_trait]
+impl InviteStore for Flawed {
+    async fn create_invite(&self, invite: Invite) -> Result<Invite, StoreError> {
+        self.inner.create_invite(invite).await
+    }
+
+    async fn invite(&self, id: InviteId) -> Result<(Invite, Stamp), StoreError> {
+        self.inner.invite(id).await
+    }
+
+    async fn close_invite(&self, id: InviteId, closing: Closing) -> Result<Invite, StoreError> {
+        self.inner.close_invite(id, closing).await
+    }
+}
+
+#[async_trait]
+impl PlayerStore for Flawed {
+    async fn index_match(&self, player: &str, entry: Indexed) -> Result<(), StoreError> {
+        self.inner.index_match(player, entry).await
+    }
+
+    async fn matches_of(
+        &self,
+        player: &str,
+        finished: Option<bool>,
+        after: Option<PageKey>,
+        limit: usize,
+    ) -> Result<Vec<Indexed>, StoreError> {
+        self.inner.matches_of(player, finished, after, limit).await
+    }
+
+    async fn open_invites_of(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError> {
+        self.inner.open_invites_of(player, limit).await
+    }
+
+    async fn watch_player(&self, player: &str) -> Result<PlayerHints, StoreError> {
+        self.inner.watch_player(player).await
+    }
+}
+
+#[async_trait]
+impl RequestStore for Flawed {
+    async fn remember(&self, key: RequestKey, record: RequestRecord) -> Result<RequestRecord, StoreError> {
+        if self.flaw == Flaw::ForgetsRequests {
+            return Ok(record);
+        }
+        self.inner.remember(key, record).await
+    }
+}
+
+#[async_trait]
+impl NodeStore for Flawed {
+    async fn meet(&self, node: NodeId) -> Result<Vec<NodeId>, StoreError> {
+        self.inner.meet(node).await
+    }
+
+    async fn part(&self, node: NodeId) -> Result<(), StoreError> {
+        self.inner.part(node).await
+    }
+
+    async fn glance(&self, shards: &[Shard]) -> Result<Vec<Glance>, StoreError> {
+        self.inner.glance(shards).await
+    }
+}
+
+/// There is no feed here.
+impl store::FeedStore for Flawed {}

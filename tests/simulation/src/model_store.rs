@@ -1,0 +1,283 @@
+//! The model as a node sees it: the traits of a store, over a link where there is one.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
+use sealing::MatchId;
+use store::{
+    Clock, Closing, Commit, CommitOutcome, Due, Glance, Hints, Indexed, Invite, InviteId, InviteStore,
+    Loaded, MatchStore, NodeId, NodeStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord,
+    RequestStore, Shard, StoreError, Version,
+};
+
+use crate::link::{Link, unavailable};
+use crate::model::Model;
+use crate::primary::{Durability, Primary};
+
+/// A store in memory with the semantics of the one in Redis. Without a simulation around it nothing goes
+/// wrong in it.
+pub struct ModelStore {
+    primary: Arc<Primary>,
+    ears: u64,
+    link: Option<Link>,
+}
+
+impl std::fmt::Debug for ModelStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ModelStore").finish_non_exhaustive()
+    }
+}
+
+impl ModelStore {
+    /// An empty store of so many shards whose time is that of `clock`, as its first node sees it.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>, shards: u16) -> Self {
+        Self::over(Arc::new(Primary::new(clock, shards, Durability::Primary)), None)
+    }
+
+    /// The same store as one more node sees it.
+    #[must_use]
+    pub fn node(&self) -> Self {
+        Self::over(Arc::clone(&self.primary), self.link.clone())
+    }
+
+    pub(crate) fn over(primary: Arc<Primary>, link: Option<Link>) -> Self {
+        let ears = primary.new_ears();
+        Self { primary, ears, link }
+    }
+
+    /// One step of the store, over the link.
+    async fn call<T: Send>(
+        &self,
+        step: impl FnOnce(&mut Model, Stamp) -> Result<T, StoreError> + Send,
+    ) -> Result<T, StoreError> {
+        self.over_link(|primary| primary.step(step)).await
+    }
+
+    /// One step that may change a match.
+    async fn change<T: Send>(
+        &self,
+        id: MatchId,
+        step: impl FnOnce(&mut Model, Stamp) -> Result<T, StoreError> + Send,
+    ) -> Result<T, StoreError> {
+        self.over_link(|primary| primary.change(id, step)).await
+    }
+
+    async fn over_link<T: Send>(
+        &self,
+        step: impl FnOnce(&Primary) -> (Result<T, StoreError>, u64) + Send,
+    ) -> Result<T, StoreError> {
+        let Some(link) = &self.link else { return step(&self.primary).0 };
+        link.out().await?;
+        let (result, epoch) = step(&self.primary);
+        link.back(epoch).await?;
+        result
+    }
+
+    fn has_read(&self, result: &Result<Loaded, StoreError>) {
+        if let Ok(loaded) = result {
+            self.primary.has_read(self.ears, loaded);
+        }
+    }
+
+    fn note(&self, text: impl FnOnce() -> String) {
+        if let Some(link) = &self.link {
+            link.handle.note(|| format!("node {}: {}", link.node, text()));
+        }
+    }
+}
+
+impl Drop for ModelStore {
+    fn drop(&mut self) {
+        self.primary.drop_ears(self.ears);
+    }
+}
+
+#[async_trait]
+impl MatchStore for ModelStore {
+    fn shard_count(&self) -> u16 {
+        self.primary.now_stored().shard_count()
+    }
+
+    async fn now(&self, id: MatchId) -> Result<Now, StoreError> {
+        self.call(|model, clock| Ok(model.time_of(id, clock))).await
+    }
+
+    async fn create(&self, change: Change, nonce: [u8; 8]) -> Result<Loaded, StoreError> {
+        let id = change.next.id;
+        let created = self.change(id, |model, clock| Ok(model.create(change, nonce, clock))).await;
+        self.has_read(&created);
+        created
+    }
+
+    async fn load(&self, id: MatchId) -> Result<Loaded, StoreError> {
+        let loaded = self.call(|model, clock| model.load(id, clock)).await;
+        self.has_read(&loaded);
+        loaded
+    }
+
+    fn recent(&self, id: MatchId) -> Option<Loaded> {
+        self.primary.remembered(self.ears, id)
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<CommitOutcome, StoreError> {
+        let id = commit.change.next.id;
+        let Some(link) = &self.link else {
+            let (outcome, _) = self.primary.change(id, |model, clock| model.commit(commit, clock));
+            if let Ok(CommitOutcome::Committed(stored)) = &outcome {
+                for ears in self.primary.listeners(id) {
+                    self.primary.tell(ears, stored);
+                }
+            }
+            return outcome;
+        };
+        if link.weather.strikes(|rates| rates.doubled_commits) {
+            let again = commit.clone();
+            link.later(move |primary| drop(primary.change(id, |model, clock| model.commit(again, clock))));
+        }
+        let (judged, turn) = (commit.expected.counter, commit.change.next.resolved);
+        link.out().await?;
+        let (outcome, epoch) = self.primary.change(id, |model, clock| model.commit(commit, clock));
+        if let Ok(CommitOutcome::Committed(stored)) = &outcome {
+            // Hints go out whether the node hears the answer or not.
+            link.publish(stored, epoch);
+        }
+        self.note(|| format!("commit on version {judged}, {turn} turns: {}", told(&outcome)));
+        if link.back(epoch).await.is_err() {
+            self.note(|| "the answer to a commit is lost".to_owned());
+            return unavailable();
+        }
+        match &outcome {
+            Ok(CommitOutcome::Conflict(loaded)) => self.primary.has_read(self.ears, loaded),
+            Ok(CommitOutcome::Committed(stored)) => self.primary.tell(self.ears, stored),
+            Ok(CommitOutcome::Restamp(_) | CommitOutcome::TooLate(_)) | Err(_) => {}
+        }
+        outcome
+    }
+
+    async fn turns(&self, id: MatchId, from: u32, limit: usize) -> Result<Vec<Arc<TurnRecord>>, StoreError> {
+        self.call(|model, clock| model.turns(id, from, limit, clock)).await
+    }
+
+    async fn watch(&self, id: MatchId) -> Result<Hints, StoreError> {
+        let (primary, ears) = (&self.primary, self.ears);
+        self.over_link(|_| {
+            let (loaded, epoch) = primary.step(|model, clock| model.load(id, clock));
+            let hints = loaded.map(|loaded| Hints::new(primary.listen(ears, id, loaded.stored.version)));
+            (hints, epoch)
+        })
+        .await
+    }
+
+    async fn touch(&self, shard: Shard) -> Result<Now, StoreError> {
+        self.call(|model, clock| Ok(model.shard_time(shard, clock))).await
+    }
+
+    async fn due(&self, shard: Shard, limit: usize) -> Result<Due, StoreError> {
+        self.call(|model, clock| Ok(model.due(shard, limit, clock))).await
+    }
+
+    async fn postpone(&self, id: MatchId, version: Version, due: Stamp) -> Result<(), StoreError> {
+        self.call(|model, clock| model.postpone(id, version, due, clock)).await
+    }
+
+    async fn settle(&self, id: MatchId, version: Version, done: &[FollowUp]) -> Result<(), StoreError> {
+        self.call(|model, clock| model.settle(id, version, done, clock)).await
+    }
+}
+
+fn told(outcome: &Result<CommitOutcome, StoreError>) -> &'static str {
+    match outcome {
+        Ok(CommitOutcome::Committed(_)) => "committed",
+        Ok(CommitOutcome::Conflict(_)) => "conflict",
+        Ok(CommitOutcome::Restamp(_)) => "restamp",
+        Ok(CommitOutcome::TooLate(_)) => "too late",
+        Err(_) => "refused",
+    }
+}
+
+#[async_trait]
+impl InviteStore for ModelStore {
+    async fn create_invite(&self, invite: Invite) -> Result<Invite, StoreError> {
+        let players = [Some(invite.inviter.clone()), invite.invitee.clone()];
+        let created = self.call(|model, clock| Ok(model.create_invite(invite, clock))).await;
+        players.iter().flatten().for_each(|player| self.primary.tell_of_player(player));
+        created
+    }
+
+    async fn invite(&self, id: InviteId) -> Result<(Invite, Stamp), StoreError> {
+        self.call(|model, clock| model.invite(id, clock)).await
+    }
+
+    async fn close_invite(&self, id: InviteId, closing: Closing) -> Result<Invite, StoreError> {
+        let closed = self.call(|model, clock| model.close_invite(id, closing, clock)).await;
+        if let Ok(invite) = &closed {
+            let players = [Some(&invite.inviter), invite.invitee.as_ref()];
+            players.into_iter().flatten().for_each(|player| self.primary.tell_of_player(player));
+        }
+        closed
+    }
+}
+
+#[async_trait]
+impl PlayerStore for ModelStore {
+    async fn index_match(&self, player: &str, entry: Indexed) -> Result<(), StoreError> {
+        let step = |model: &mut Model, _| {
+            model.index_match(player, entry);
+            Ok(())
+        };
+        self.call(step).await?;
+        self.primary.tell_of_player(player);
+        Ok(())
+    }
+
+    async fn matches_of(
+        &self,
+        player: &str,
+        finished: Option<bool>,
+        after: Option<PageKey>,
+        limit: usize,
+    ) -> Result<Vec<Indexed>, StoreError> {
+        self.call(|model, _| Ok(model.matches_of(player, finished, after, limit))).await
+    }
+
+    async fn open_invites_of(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError> {
+        self.call(|model, clock| Ok(model.open_invites_of(player, limit, clock))).await
+    }
+
+    async fn watch_player(&self, player: &str) -> Result<PlayerHints, StoreError> {
+        Ok(PlayerHints::new(self.primary.listen_to_player(self.ears, player)))
+    }
+}
+
+#[async_trait]
+impl RequestStore for ModelStore {
+    async fn remember(&self, key: RequestKey, record: RequestRecord) -> Result<RequestRecord, StoreError> {
+        self.call(|model, clock| Ok(model.remember(key, record, clock))).await
+    }
+}
+
+#[async_trait]
+impl NodeStore for ModelStore {
+    async fn meet(&self, node: NodeId) -> Result<Vec<NodeId>, StoreError> {
+        self.call(|model, clock| Ok(model.meet(node, clock))).await
+    }
+
+    async fn part(&self, node: NodeId) -> Result<(), StoreError> {
+        let part = |model: &mut Model, _| {
+            model.part(node);
+            Ok(())
+        };
+        self.call(part).await
+    }
+
+    async fn glance(&self, shards: &[Shard]) -> Result<Vec<Glance>, StoreError> {
+        let glance =
+            |model: &mut Model, clock| Ok(shards.iter().map(|shard| model.glance(*shard, clock)).collect());
+        self.call(glance).await
+    }
+}
+
+/// There is no feed here.
+impl store::FeedStore for ModelStore {}

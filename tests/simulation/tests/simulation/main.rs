@@ -1,0 +1,6 @@
+//! What the simulation promises, and what the product promises in it.
+
+mod alike;
+mod conformance;
+mod found;
+mod runs;
