@@ -17,6 +17,7 @@
 mod commits;
 mod creation;
 mod due;
+mod feed;
 mod follow_ups;
 mod hints;
 mod invites;
@@ -32,6 +33,7 @@ pub mod promises {
     pub use crate::commits::*;
     pub use crate::creation::*;
     pub use crate::due::*;
+    pub use crate::feed::*;
     pub use crate::follow_ups::*;
     pub use crate::hints::*;
     pub use crate::invites::*;
@@ -162,6 +164,14 @@ macro_rules! suite {
                 a_finished_match_never_becomes_a_live_one_again,
                 the_order_of_indexing_does_not_matter,
                 lists_of_different_players_are_apart,
+
+                an_entry_is_in_the_feed_exactly_when_its_commit_is_stored,
+                the_feed_tells_a_match_from_its_start_to_its_end,
+                a_feed_is_read_on_from_any_place,
+                every_node_reads_the_same_feed,
+                a_reader_misses_nothing_while_matches_are_played,
+                whoever_watches_the_feed_is_told_where_it_goes_on,
+                a_reader_whose_place_was_lost_is_sent_back,
             ]
             [
                 a_stamp_before_the_heads_is_refused,
@@ -195,6 +205,7 @@ macro_rules! suite {
                 a_request_is_remembered_for_a_day,
                 a_finished_match_can_be_read_for_its_retention,
                 a_live_match_is_never_forgotten,
+                a_feed_is_kept_for_its_retention_and_whoever_comes_later_is_told,
             ]
         }
     };

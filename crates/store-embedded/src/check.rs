@@ -60,6 +60,7 @@ pub fn check(directory: &Path, keyring: &Keyring) -> Result<Checked, OpenError> 
     check.expiry()?;
     check.clocks()?;
     check.ledger()?;
+    check.feed()?;
     Ok(check.found)
 }
 
@@ -236,6 +237,20 @@ impl Check<'_> {
         for entry in self.view.all(Space::Clocks) {
             if let Err(error) = record::read_clock(&entry?.1) {
                 self.problem(|| format!("the clock of a shard: {error}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn feed(&mut self) -> Result<(), fjall::Error> {
+        for entry in self.view.all(Space::Feed) {
+            let (key, value) = entry?;
+            let read = match key::read_feed(&key) {
+                Some(_) => record::read_feed(&key, &value).map(drop),
+                None => store::codec::decode_feed_trimmed(&value).map(drop),
+            };
+            if let Err(error) = read {
+                self.problem(|| format!("an entry of the feed: {error}"));
             }
         }
         Ok(())

@@ -38,10 +38,12 @@ pub(crate) enum Space {
     Invites,
     /// Actor and request → when it is forgotten, record.
     Requests,
+    /// Shard, time, number → entry of the feed; shard → the last one that was trimmed.
+    Feed,
 }
 
 impl Space {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Clocks,
         Self::Live,
         Self::Rest,
@@ -50,6 +52,7 @@ impl Space {
         Self::Expiry,
         Self::Invites,
         Self::Requests,
+        Self::Feed,
     ];
 
     /// The space's name in the engine and its place in a backup; never changes.
@@ -63,6 +66,7 @@ impl Space {
             Self::Expiry => "expiry",
             Self::Invites => "invites",
             Self::Requests => "requests",
+            Self::Feed => "feed",
         }
     }
 
@@ -126,7 +130,7 @@ const FILES_MAX: usize = 128;
 #[derive(Clone)]
 pub(crate) struct Disk {
     database: Database,
-    spaces: [Keyspace; 8],
+    spaces: [Keyspace; Space::ALL.len()],
 }
 
 impl Disk {
@@ -195,7 +199,7 @@ impl Disk {
 
 /// The state of all spaces at one moment.
 pub(crate) struct View {
-    spaces: [Keyspace; 8],
+    spaces: [Keyspace; Space::ALL.len()],
     snapshot: Snapshot,
 }
 
@@ -213,6 +217,17 @@ impl View {
     ) -> impl Iterator<Item = Result<Entry, fjall::Error>> + use<> {
         let range = from.to_vec()..until.to_vec();
         self.snapshot.range(&self.spaces[space.index()], range).map(entry)
+    }
+
+    /// The last of the entries from `from` on and before `until`.
+    pub(crate) fn last(
+        &self,
+        space: Space,
+        from: &[u8],
+        until: &[u8],
+    ) -> Result<Option<Entry>, fjall::Error> {
+        let range = from.to_vec()..until.to_vec();
+        self.snapshot.range(&self.spaces[space.index()], range).next_back().map(entry).transpose()
     }
 
     /// All entries of a space.

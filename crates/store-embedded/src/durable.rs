@@ -18,7 +18,7 @@ use crate::open::Open;
 use crate::shard::Behind;
 use crate::single_node::SingleNode;
 use crate::writer::{Clocks, Submission, Writer};
-use crate::{key, lists, record};
+use crate::{feed_on_disk, key, lists, record};
 
 /// Pause between two looks for what has outlived its retention, ms.
 const SWEEP_PAUSE_MS: u64 = 10_000;
@@ -133,6 +133,9 @@ impl Durable {
             return Ok(());
         }
         self.next_sweep_ms.store(now.plus_ms(SWEEP_PAUSE_MS).as_ms(), Ordering::Relaxed);
+        if self.trim_feed(memory, now).await? {
+            self.next_sweep_ms.store(0, Ordering::Relaxed);
+        }
         let expired = self.read(move |reader| reader.expired(now, SWEEP_MAX)).await?;
         if expired.ids.is_empty() {
             return Ok(());
@@ -179,6 +182,10 @@ impl Reader {
         let memory = Memory::new(clock, &clocks);
         for entry in view.all(Space::Live) {
             memory.restore(self.live(&entry?)?);
+        }
+        for shard in 0..memory.shard_count() {
+            let (end, trimmed) = feed_on_disk::bounds(&view, shard)?;
+            memory.restore_feed(shard, end, trimmed);
         }
         let mut ledger = lock(&memory.ledger);
         for entry in view.all(Space::Invites) {
@@ -275,11 +282,11 @@ impl Reader {
     }
 }
 
-fn damaged(what: &str, error: &CodecError) -> OpenError {
+pub(crate) fn damaged(what: &str, error: &CodecError) -> OpenError {
     OpenError::Damaged(format!("{what}: {error}"))
 }
 
-fn unreadable(error: &dyn std::error::Error) -> StoreError {
+pub(crate) fn unreadable(error: &dyn std::error::Error) -> StoreError {
     tracing::error!(%error, "a record cannot be read");
     StoreError::Unavailable(format!("a record cannot be read: {error}"))
 }

@@ -79,6 +79,24 @@ pub(crate) fn read_listed(key: &[u8]) -> Option<(&str, Indexed)> {
     Some((std::str::from_utf8(player).ok()?, entry))
 }
 
+/// `shard ‖ time ‖ number`: a shard's feed in order.
+pub(crate) fn feed(shard: u16, (at_ms, number): (u64, u64)) -> Vec<u8> {
+    [&shard.to_be_bytes()[..], &at_ms.to_be_bytes(), &number.to_be_bytes()].concat()
+}
+
+/// The shard, the time and the number of such a key.
+pub(crate) fn read_feed(key: &[u8]) -> Option<(u16, (u64, u64))> {
+    let (shard, rest) = key.split_first_chunk()?;
+    let (at_ms, number) = rest.split_first_chunk()?;
+    let order = (u64::from_be_bytes(*at_ms), u64::from_be_bytes(number.try_into().ok()?));
+    Some((u16::from_be_bytes(*shard), order))
+}
+
+/// `shard ‖ 0`: what was trimmed of a shard's feed. Before all its entries.
+pub(crate) fn feed_trimmed(shard: u16) -> Vec<u8> {
+    [&shard.to_be_bytes()[..], &[END]].concat()
+}
+
 /// `actor ‖ 0 ‖ request`.
 pub(crate) fn request(key: &RequestKey) -> Vec<u8> {
     [key.actor.as_bytes(), &[END], key.request_id.as_bytes()].concat()

@@ -34,6 +34,8 @@ mod directory;
 mod disk;
 mod durable;
 mod error;
+mod feed;
+mod feed_on_disk;
 mod journal;
 mod key;
 mod ledger;

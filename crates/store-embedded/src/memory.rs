@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use referee::{Now, Stamp};
 use sealing::MatchId;
-use store::{Clock, Stored};
+use store::{Clock, FeedHints, FeedLimits, FeedPosition, Stored};
+use tokio::sync::watch;
 
 use crate::disk::Write;
+use crate::feed::Order;
 use crate::ledger::{Expiring, Kept, Ledger};
 use crate::players::Players;
 use crate::record;
@@ -31,12 +33,15 @@ pub(crate) struct Memory {
     /// Used where nothing is behind the memory.
     pub(crate) players: Mutex<Players>,
     pub(crate) watchers: Mutex<Watchers>,
+    /// Where each shard's feed ends.
+    feed_ends: watch::Sender<Vec<Option<FeedPosition>>>,
 }
 
 impl Memory {
     /// Nothing yet. `clocks` are those of the shards, at least one.
     pub(crate) fn new(clock: Arc<dyn Clock>, clocks: &[Now]) -> Self {
-        let shards = clocks.iter().map(|now| Mutex::new(Shard::new(now.stamp, now.outage_ms)));
+        let numbered = (0..).zip(clocks);
+        let shards = numbered.map(|(number, now)| Mutex::new(Shard::new(number, now.stamp, now.outage_ms)));
         Self {
             clock,
             shards: shards.collect(),
@@ -45,6 +50,7 @@ impl Memory {
             ledger: Mutex::new(Ledger::new()),
             players: Mutex::new(Players::default()),
             watchers: Mutex::default(),
+            feed_ends: watch::Sender::new(vec![None; clocks.len()]),
         }
     }
 
@@ -61,7 +67,9 @@ impl Memory {
 
     /// Lets everyone see a change that is durable.
     pub(crate) fn apply<B: Behind>(&self, prepared: Prepared) {
-        self.quiet(prepared.stored.head.id).apply::<B>(prepared);
+        let id = prepared.stored.head.id;
+        let end = self.quiet(id).apply::<B>(prepared);
+        self.feed_goes_on(id, end);
     }
 
     /// Lets everyone see an entry of the ledger that is durable, and tells whom it concerns.
@@ -92,9 +100,48 @@ impl Memory {
         players.iter().for_each(|player| watchers.tell(player));
     }
 
-    /// Forgets a change that could not be written.
-    pub(crate) fn give_up(&self, id: MatchId) {
-        self.quiet(id).give_up(id);
+    /// Forgets a change that could not be written, and its place in the feed.
+    pub(crate) fn give_up(&self, id: MatchId, told: Option<Order>) {
+        let end = self.quiet(id).give_up(id, told);
+        self.feed_goes_on(id, end);
+    }
+
+    /// Tells whoever watches the feed. Two of one shard may come in any order.
+    fn feed_goes_on(&self, id: MatchId, end: Option<FeedPosition>) {
+        let Some(end) = end else { return };
+        let shard = usize::from(store::Shard::of(id, self.shard_count()).0);
+        self.feed_ends.send_if_modified(|ends| {
+            let known =
+                ends.get_mut(shard).filter(|known| known.is_none_or(|known| known.order() < end.order()));
+            known.map(|known| *known = Some(end)).is_some()
+        });
+    }
+
+    /// Hints for all feeds.
+    pub(crate) fn watch_feed(&self) -> FeedHints {
+        FeedHints::new(self.feed_ends.subscribe())
+    }
+
+    /// Sets how much of the feed is kept; none switches it off.
+    pub(crate) fn limit_feed(&self, limits: Option<FeedLimits>) {
+        self.shards.iter().for_each(|shard| lock(shard).feed.limit(limits));
+    }
+
+    /// How much of the feed is kept, if there is one.
+    pub(crate) fn feed_limits(&self) -> Option<FeedLimits> {
+        self.shards.first().and_then(|shard| lock(shard).feed.limits())
+    }
+
+    /// Where a shard's feed ends.
+    pub(crate) fn feed_end(&self, shard: u16) -> Option<FeedPosition> {
+        self.shards.get(usize::from(shard)).and_then(|shard| lock(shard).feed.end())
+    }
+
+    /// Takes in what an earlier process left of a shard's feed.
+    pub(crate) fn restore_feed(&self, shard: u16, end: Option<FeedPosition>, trimmed: Option<Order>) {
+        let Some(kept) = self.shards.get(usize::from(shard)) else { return };
+        lock(kept).feed.restore(end, trimmed);
+        self.feed_ends.send_modify(|ends| ends[usize::from(shard)] = end);
     }
 
     /// Takes a match out of memory that is no longer stored.

@@ -3,7 +3,7 @@
 use referee::{Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::codec::{self, CodecError, Keyring, ShardClock};
-use store::{Invite, InviteId, RequestRecord, Stored};
+use store::{FeedEntry, FeedPosition, Invite, InviteId, RequestRecord, Stored};
 
 use rules::PerSeat;
 
@@ -19,7 +19,7 @@ pub(crate) fn put_match(prepared: &Prepared, keyring: &Keyring) -> Result<Vec<Wr
     // Drawn for this record alone.
     let nonces = PerSeat { black: rand::random(), white: rand::random() };
     let head = codec::encode_head(stored, keyring, &nonces)?;
-    let mut writes = Vec::with_capacity(3);
+    let mut writes = Vec::with_capacity(4);
     if let (true, Some(until)) = (shard::rests(stored), shard::kept_until(&stored.head)) {
         writes.push(Write::put(Space::Rest, *id.as_bytes(), head));
         writes.push(Write::remove(Space::Live, *id.as_bytes()));
@@ -29,6 +29,10 @@ pub(crate) fn put_match(prepared: &Prepared, keyring: &Keyring) -> Result<Vec<Wr
     }
     if let Some(turn) = &prepared.turn {
         writes.push(Write::put(Space::Turns, key::turn(id, turn.turn), codec::encode_turn(turn)?));
+    }
+    if let Some(told) = &prepared.told {
+        let key = key::feed(told.shard, told.position.order());
+        writes.push(Write::put(Space::Feed, key, codec::encode_feed_entry(&told.entry)?));
     }
     Ok(writes)
 }
@@ -57,6 +61,13 @@ pub(crate) fn put_clock(shard: usize, now: Now) -> Write {
 pub(crate) fn read_clock(bytes: &[u8]) -> Result<Now, CodecError> {
     let clock = codec::decode_shard_clock(bytes)?;
     Ok(Now { stamp: clock.alive, outage_ms: clock.outage_ms })
+}
+
+/// Reads an entry of a feed and its place.
+pub(crate) fn read_feed(key: &[u8], bytes: &[u8]) -> Result<(FeedPosition, FeedEntry), CodecError> {
+    let (_, (at_ms, number)) = key::read_feed(key).ok_or(CodecError::Malformed)?;
+    let entry = codec::decode_feed_entry(bytes)?;
+    Ok((FeedPosition { at: Stamp::from_ms(at_ms), number, mark: entry.mark }, entry))
 }
 
 /// `until ‖ record`: what is forgotten after a time.

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use referee::{Change, FollowUp, Match, Now, Stamp, TurnRecord};
 use sealing::MatchId;
-use store::{Commit, CommitOutcome, Due, Hints, Loaded, StoreError, Stored, Version};
+use store::{
+    Commit, CommitOutcome, Due, FeedEntry, FeedPosition, Hints, Loaded, StoreError, Stored, Version,
+};
 use tokio::sync::watch;
 
 use crate::claims::{Claims, Turnstile};
+use crate::feed::{Feed, Order, Told};
 
 /// Matches a shard holds in memory at most: with 16 shards about 130,000, some 3 GB at 40 turns each.
 /// What comes above is refused rather than swapped.
@@ -50,6 +53,8 @@ pub(crate) struct Prepared {
     pub(crate) stored: Stored,
     /// The turn to append.
     pub(crate) turn: Option<Arc<TurnRecord>>,
+    /// What the feed tells of it.
+    pub(crate) told: Option<Told>,
 }
 
 /// How far a change has come.
@@ -83,10 +88,11 @@ pub(crate) struct Shard {
     due: BTreeSet<(Stamp, MatchId)>,
     /// Matches in memory that are at rest, by the end of their retention.
     resting: BTreeSet<(Stamp, MatchId)>,
+    pub(crate) feed: Feed,
 }
 
 impl Shard {
-    pub(crate) fn new(alive: Stamp, outage_ms: u64) -> Self {
+    pub(crate) fn new(number: u16, alive: Stamp, outage_ms: u64) -> Self {
         Self {
             alive,
             outage_ms,
@@ -94,6 +100,7 @@ impl Shard {
             changing: Claims::default(),
             due: BTreeSet::new(),
             resting: BTreeSet::new(),
+            feed: Feed::new(number),
         }
     }
 
@@ -138,7 +145,7 @@ impl Shard {
             stamp: now.stamp,
             follow_ups: change.follow_ups,
         };
-        Step::Prepared(Prepared { stored, turn: None })
+        Step::Prepared(Prepared { stored, turn: None, told: None })
     }
 
     pub(crate) fn commit<B: Behind>(
@@ -163,6 +170,7 @@ impl Shard {
             return Step::Answered(Ok(refused));
         }
         let turn = commit.change.turn().cloned();
+        let entry = FeedEntry::of(&commit.change, commit.judged.stamp, commit.nonce);
         let mut follow_ups = stored.follow_ups.clone();
         follow_ups.retain(|waiting| !commit.change.follow_ups.contains(waiting));
         follow_ups.extend(commit.change.follow_ups);
@@ -173,7 +181,8 @@ impl Shard {
             follow_ups,
         };
         self.changing.claim(id);
-        Step::Prepared(Prepared { stored, turn })
+        let told = entry.and_then(|entry| self.feed.give(now.stamp.as_ms(), entry));
+        Step::Prepared(Prepared { stored, turn, told })
     }
 
     pub(crate) fn settle<B: Behind>(
@@ -197,12 +206,12 @@ impl Shard {
         let mut stored = stored.clone();
         stored.follow_ups.retain(|waiting| !done.contains(waiting));
         self.changing.claim(id);
-        Step::Prepared(Prepared { stored, turn: None })
+        Step::Prepared(Prepared { stored, turn: None, told: None })
     }
 
-    /// Lets everyone see a change.
-    pub(crate) fn apply<B: Behind>(&mut self, prepared: Prepared) {
-        let Prepared { stored, turn } = prepared;
+    /// Lets everyone see a change. Returns where the feed ends now, if it went on.
+    pub(crate) fn apply<B: Behind>(&mut self, prepared: Prepared) -> Option<FeedPosition> {
+        let Prepared { stored, turn, told } = prepared;
         let id = stored.head.id;
         self.changing.release(&id);
         let version = stored.version;
@@ -215,11 +224,13 @@ impl Shard {
         }
         entry.hints.send_if_modified(|hinted| std::mem::replace(hinted, version) != version);
         self.reschedule(id, None);
+        told.and_then(|told| self.feed.stored(told, !B::KEEPS))
     }
 
-    /// Forgets a change that could not be written.
-    pub(crate) fn give_up(&mut self, id: MatchId) {
+    /// Forgets a change that could not be written, and its place in the feed. Returns as [`Shard::apply`].
+    pub(crate) fn give_up(&mut self, id: MatchId, told: Option<Order>) -> Option<FeedPosition> {
         self.changing.release(&id);
+        told.and_then(|told| self.feed.give_up(told))
     }
 
     /// Takes in a match that an earlier process left.

@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Clock, Closing, Commit, CommitOutcome, Due, FeedStore, Hints, Indexed, Invite, InviteId, InviteStore,
-    Loaded, MatchStore, NodeStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord,
-    RequestStore, StoreError, Stored, Version,
+    Clock, Closing, Commit, CommitOutcome, Due, FeedHints, FeedLimits, FeedPage, FeedPosition, FeedStore,
+    Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeStore, PageKey, PlayerHints,
+    PlayerStore, RequestKey, RequestRecord, RequestStore, Shard, StoreError, Stored, Version,
 };
 
 use crate::disk::{Space, Write};
@@ -75,6 +75,13 @@ impl<B: Backing> fmt::Debug for SingleNode<B> {
 }
 
 impl<B: Backing> SingleNode<B> {
+    /// The same store with so much of a feed; none: without one. It is to be set before the store is used.
+    #[must_use]
+    pub fn with_feed(self, limits: Option<FeedLimits>) -> Self {
+        self.memory.limit_feed(limits);
+        self
+    }
+
     /// Makes a prepared change durable, then lets everyone see it. Once this was polled the change is
     /// made even if nobody waits for it any more.
     async fn make(&self, prepared: Prepared) -> Result<Stored, StoreError> {
@@ -84,6 +91,7 @@ impl<B: Backing> SingleNode<B> {
             return Ok(stored);
         };
         let id = prepared.stored.head.id;
+        let told = prepared.told.as_ref().map(|told| told.position.order());
         let memory = Arc::clone(&self.memory);
         let written = match record::put_match(&prepared, &durable.keyring) {
             Ok(writes) => durable.write(writes, move || {
@@ -96,7 +104,7 @@ impl<B: Backing> SingleNode<B> {
         match written {
             Ok(written) => written.shown().await,
             Err(error) => {
-                self.memory.give_up(id);
+                self.memory.give_up(id, told);
                 Err(error)
             }
         }
@@ -385,7 +393,30 @@ impl<B: Backing> RequestStore for SingleNode<B> {
 /// It is alone.
 impl<B: Backing> NodeStore for SingleNode<B> {}
 
-impl<B: Backing> FeedStore for SingleNode<B> {}
+#[async_trait]
+impl<B: Backing> FeedStore for SingleNode<B> {
+    fn has_feed(&self) -> bool {
+        self.memory.feed_limits().is_some()
+    }
+
+    async fn feed(
+        &self,
+        shard: Shard,
+        after: Option<FeedPosition>,
+        limit: usize,
+    ) -> Result<FeedPage, StoreError> {
+        let Some(durable) = self.behind.durable() else {
+            return Ok(self.memory.shard(shard, |shard, _| shard.feed.page(after, limit)));
+        };
+        // Asked before the disk is: all up to there is on it.
+        let Some(end) = self.memory.feed_end(shard.0) else { return Ok(FeedPage::Entries(Vec::new())) };
+        durable.read(move |reader| reader.feed(shard.0, after, end.order(), limit)).await
+    }
+
+    async fn watch_feed(&self) -> Result<FeedHints, StoreError> {
+        Ok(self.memory.watch_feed())
+    }
+}
 
 impl Ledger {
     /// Takes note of an invite as it is now, and returns whom to tell.

@@ -193,6 +193,34 @@ pub enum FeedPage {
     Trimmed,
 }
 
+impl FeedPage {
+    /// Reads a part: the one place that decides where a reader goes on, for stores that read as they like.
+    /// `trimmed` is as in [`FeedPosition::resume`]; `read` reads entries at an [`order`](FeedPosition::order)
+    /// or later, at most so many.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn read<E>(
+        after: Option<FeedPosition>,
+        limit: usize,
+        trimmed: Option<(u64, u64)>,
+        read: impl Fn((u64, u64), usize) -> Result<Vec<(FeedPosition, FeedEntry)>, E>,
+    ) -> Result<Self, E> {
+        let Some(place) = after else { return read((0, 0), limit).map(Self::Entries) };
+        let mut entries = read(place.order(), limit.saturating_add(1))?;
+        let first = entries.first().map(|(position, _)| *position);
+        match place.resume(first, trimmed) {
+            FeedResume::Here => {
+                entries.retain(|(position, _)| *position != place);
+                entries.truncate(limit);
+                Ok(Self::Entries(entries))
+            }
+            FeedResume::Trimmed => Ok(Self::Trimmed),
+            FeedResume::Again(at) => read((at.as_ms(), 0), limit).map(Self::Entries),
+        }
+    }
+}
+
 /// How much of a feed is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FeedLimits {

@@ -3,6 +3,7 @@
 mod conformance;
 mod copies;
 mod damage;
+mod feed;
 mod game;
 mod place;
 mod reopened;

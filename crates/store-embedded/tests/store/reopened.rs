@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Closing, Commit, CommitOutcome, Due, FeedStore, Hints, Indexed, Invite, InviteId, InviteStore, Loaded,
-    MatchStore, NodeStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore,
-    ScriptedClock, Shard, StoreError, Version,
+    Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Hints, Indexed,
+    Invite, InviteId, InviteStore, Loaded, MatchStore, NodeStore, PageKey, PlayerHints, PlayerStore,
+    RequestKey, RequestRecord, RequestStore, ScriptedClock, Shard, StoreError, Version,
 };
 use store_embedded::EmbeddedStore;
 use tokio::sync::{Mutex, MutexGuard};
@@ -166,4 +166,23 @@ impl RequestStore for Reopened {
 
 impl NodeStore for Reopened {}
 
-impl FeedStore for Reopened {}
+#[async_trait]
+impl FeedStore for Reopened {
+    fn has_feed(&self) -> bool {
+        true
+    }
+
+    async fn feed(
+        &self,
+        shard: Shard,
+        after: Option<FeedPosition>,
+        limit: usize,
+    ) -> Result<FeedPage, StoreError> {
+        self.next().await.store().feed(shard, after, limit).await
+    }
+
+    async fn watch_feed(&self) -> Result<FeedHints, StoreError> {
+        // Hints end with their process, like those of a match.
+        self.last().await.store().watch_feed().await
+    }
+}
