@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use referee::{Answer, Command, DrawCommand, Match, Refusal, RevealCommand, SealCommand, TurnRecord};
+use referee::{
+    Answer, Command, DrawCommand, HistoryClaim, Match, Refusal, RevealCommand, SealCommand, TurnRecord,
+};
 use sealing::{Digest, Receipt};
 use store::Store;
 use wire::ApiError;
@@ -11,6 +13,7 @@ use wire::v1::{self, ErrorReason};
 use crate::access::Caller;
 use crate::convert::{errors, request, seat, view};
 use crate::drive::{Driven, drive};
+use crate::lost_history;
 use crate::node::Node;
 
 /// The commands of one node.
@@ -47,6 +50,8 @@ impl Commands<'_> {
         let sealed = request::sealed_move(request.r#move.as_ref())?;
         let previous = request::digest("previous_hash", &request.previous_hash)?;
         let signature = request::signature("player_signature", &request.player_signature)?;
+        let last_receipt = request::receipt("last_receipt", request.last_receipt.as_ref())?;
+        lost_history::weigh(self.node, id, last_receipt).await?;
         let command = |game: &Match| -> Result<SealCommand, ApiError> {
             Ok(SealCommand {
                 seat: caller.seat(&request.player, game)?,
@@ -60,17 +65,21 @@ impl Commands<'_> {
         };
         let driven =
             drive(self.store(), id, caller.deadline(), |game| command(game).map(Command::Seal)).await?;
-        match driven.answer {
+        let receipt = match driven.answer {
             Ok(Answer::Sealed(receipt)) => Ok(receipt),
-            Ok(Answer::Done) => Err(errors::fault("a seal was answered without a receipt", id)),
+            Ok(Answer::Done) => return Err(errors::fault("a seal was answered without a receipt", id)),
             Err(Refusal::TurnClosed { .. }) => {
                 let seal = command(&driven.game)?;
                 let (record, previous) = self.past(&driven.game, turn).await?;
-                let repeated = record.repeat(&driven.game, &previous, &seal);
-                repeated.map_err(|refusal| errors::refusal_in_turn(refusal, &driven.game, turn))
+                record.repeat(&driven.game, &previous, &seal)
             }
-            Err(refusal) => Err(errors::refusal_in_turn(refusal, &driven.game, turn)),
+            Err(refusal) => Err(refusal),
+        };
+        if let (Err(Refusal::HistoryRegressed), Some(hash)) = (&receipt, previous) {
+            let claim = HistoryClaim { turn: turn.saturating_sub(1), hash };
+            lost_history::claim(self.node, (caller, &request.player), &driven.game, claim).await?;
         }
+        receipt.map_err(|refusal| errors::refusal_in_turn(refusal, &driven.game, turn))
     }
 
     /// Opens the caller's commitment.

@@ -23,6 +23,7 @@ mod idempotency;
 mod in_process;
 mod invites;
 mod listener;
+mod lost_history;
 mod match_service;
 mod matchmaking_service;
 mod node;

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use futures::stream::{self, BoxStream, StreamExt as _};
-use referee::Now;
+use referee::{HistoryClaim, Now};
 use sealing::{Digest, MatchId};
-use store::{Hints, Loaded, StoreError};
+use store::{Hints, Loaded, Store, StoreError, Version};
 use tokio::sync::watch;
 use tonic::Status;
 use wire::ApiError;
@@ -21,6 +21,7 @@ use crate::convert::view::{self, Viewer};
 use crate::convert::{errors, match_name, request, turn};
 use crate::guard::guarded;
 use crate::history::History;
+use crate::lost_history;
 use crate::node::Node;
 
 type WatchStream = BoxStream<'static, Result<v1::WatchMatchResponse, Status>>;
@@ -37,16 +38,28 @@ pub(crate) async fn open(
         let what = "a hash is that of a turn; name the turn too";
         return Err(ApiError::field(ErrorReason::FieldRequired, "after_turn", what));
     }
+    let last_receipt = request::receipt("last_receipt", request.last_receipt.as_ref())?;
+    lost_history::weigh(&node, id, last_receipt).await?;
     // Hints first, then the head: a change between the two is hinted at.
     let refused = |error| errors::store_on(&request.name, error);
     let hints = node.store.watch(id).await.map_err(refused)?;
-    let loaded = node.store.load(id).await.map_err(refused)?;
+    let mut loaded = as_hinted(node.store.as_ref(), id, hints.latest()).await.map_err(refused)?;
     let viewer = caller.viewer(&request.player, &loaded.stored.head)?;
-    let after = request.after_turn.unwrap_or(loaded.stored.head.resolved);
-    check_claim(&loaded, after)?;
-
-    let history = node.histories.of(&loaded.stored.head);
-    let (snapshot, sent_hash) = snapshot(&node, &history, &loaded, after, claimed).await?;
+    let mut start = start(&node, &loaded, request.after_turn, claimed).await?;
+    if start.is_none() {
+        // What was seen with a hint may be old, and no refusal rests on it.
+        loaded = node.store.load(id).await.map_err(refused)?;
+        start = self::start(&node, &loaded, request.after_turn, claimed).await?;
+    }
+    let head = &loaded.stored.head;
+    let Some(Start { turn: sent_turn, hash: sent_hash, snapshot }) = start else {
+        if let (Some(turn), Some(hash)) = (request.after_turn, claimed) {
+            let claim = HistoryClaim { turn, hash };
+            lost_history::claim(&node, (caller, &request.player), head, claim).await?;
+        }
+        return Err(errors::regressed(head));
+    };
+    let history = node.histories.of(head);
     let draining = node.draining.clone();
     let quiet_since_ms = node.clock.now_ms();
     let watch = Watch {
@@ -57,7 +70,7 @@ pub(crate) async fn open(
         history,
         draining,
         head: loaded,
-        sent_turn: after,
+        sent_turn,
         sent_hash,
         sent_status: None,
         quiet_since_ms,
@@ -76,34 +89,54 @@ fn message(update: Update) -> v1::WatchMatchResponse {
     v1::WatchMatchResponse { update: Some(update) }
 }
 
-/// A client can only resume from a turn that is there: who knows a later one has seen another history.
-fn check_claim(loaded: &Loaded, after: u32) -> Result<(), ApiError> {
-    let head = &loaded.stored.head;
-    if after <= head.resolved { Ok(()) } else { Err(errors::regressed(head)) }
+/// The head of a match that is at least as new as a hint of it: as it was seen, if the store remembers that,
+/// else read.
+async fn as_hinted(store: &dyn Store, id: MatchId, hinted: Version) -> Result<Loaded, StoreError> {
+    let is_as_new = |seen: &Loaded| {
+        let version = seen.stored.version;
+        version == hinted || version.counter > hinted.counter
+    };
+    match store.recent(id).filter(is_as_new) {
+        Some(seen) => Ok(seen),
+        None => store.load(id).await,
+    }
 }
 
-/// The match after turn `after`, if the client has seen the same one, and the h of that turn.
-async fn snapshot(
+/// Where a stream starts.
+struct Start {
+    turn: u32,
+    /// h of that turn.
+    hash: Digest,
+    snapshot: v1::MatchSnapshot,
+}
+
+/// The match after turn `after`; none if the client has seen another history: he can only resume from a turn
+/// that is there, with the h that it has.
+async fn start(
     node: &Node,
-    history: &History,
     loaded: &Loaded,
-    after: u32,
+    after: Option<u32>,
     claimed: Option<Digest>,
-) -> Result<(v1::MatchSnapshot, Digest), ApiError> {
+) -> Result<Option<Start>, ApiError> {
     let head = &loaded.stored.head;
-    let (position, hash) = if after == head.resolved {
+    let turn = after.unwrap_or(head.resolved);
+    if turn > head.resolved {
+        return Ok(None);
+    }
+    let (position, hash) = if turn == head.resolved {
         (head.position, head.hash)
-    } else if after == 0 {
+    } else if turn == 0 {
         (rules::Position::initial(), head.first_hash())
     } else {
-        let played = history.turn(node.store.as_ref(), after).await?;
+        let played = node.histories.of(head).turn(node.store.as_ref(), turn).await?;
         (played.position, played.record.hash)
     };
     if claimed.is_some_and(|claimed| claimed != hash) {
-        return Err(errors::regressed(head));
+        return Ok(None);
     }
     let position = turn::position(&position);
-    Ok((view::snapshot(head, after, position, hash.as_bytes().to_vec(), loaded.now.stamp), hash))
+    let snapshot = view::snapshot(head, turn, position, hash.as_bytes().to_vec(), loaded.now.stamp);
+    Ok(Some(Start { turn, hash, snapshot }))
 }
 
 /// One open stream.
@@ -158,6 +191,8 @@ impl Watch {
                 let next = self.sent_turn.saturating_add(1);
                 let played = self.history.turn(self.node.store.as_ref(), next).await?;
                 if played.previous != self.sent_hash {
+                    let sent = (self.sent_turn, self.sent_hash);
+                    lost_history::void_unless_stored(self.node.store.as_ref(), self.id, sent).await?;
                     return Err(errors::regressed(&self.head.stored.head));
                 }
                 self.sent_turn = next;
@@ -180,8 +215,8 @@ impl Watch {
         }
     }
 
-    /// Waits until the match may have changed, or nothing was sent for a while. Reads the head in both
-    /// cases: a hint that was lost is made good by the next heartbeat.
+    /// Waits until the match may have changed, or nothing was sent for a while. A hint brings its head,
+    /// where the store remembers that; without one the head is read, which makes good for hints that are lost.
     async fn wait(&mut self) -> Result<Woken, ApiError> {
         let heartbeat_at_ms = self.quiet_since_ms.saturating_add(self.node.heartbeat_ms());
         let woken = tokio::select! {
@@ -190,26 +225,50 @@ impl Watch {
                 return Err(ApiError::resume_after(ErrorReason::ResumeElsewhere, self.sent_turn));
             }
             hint = self.hints.changed() => {
-                hint.map_err(|_| errors::store(StoreError::NotFound))?;
-                Woken::Hint
+                Woken::Hint(hint.map_err(|_| errors::store(StoreError::NotFound))?)
             }
             () = self.node.clock.sleep_until_ms(heartbeat_at_ms.min(self.expires_ms)) => Woken::Silence,
         };
         self.check_token()?;
-        self.head = self.node.store.load(self.id).await.map_err(errors::store)?;
-        self.check_history()?;
+        self.look(woken).await?;
         let changed =
             self.head.stored.head.resolved > self.sent_turn || self.head.stored.head.finish().is_some();
-        Ok(if changed { Woken::Hint } else { woken })
+        Ok(if changed { Woken::Change } else { woken })
     }
 
-    /// What was sent is still what is stored: a store may have lost turns in a failover and gone on with
-    /// others, and a client must not take the one history for the other.
-    fn check_history(&self) -> Result<(), ApiError> {
-        let head = &self.head.stored.head;
-        self.history.keep_to(head);
-        let other = head.resolved == self.sent_turn && head.hash != self.sent_hash;
-        if other || head.resolved < self.sent_turn { Err(errors::regressed(head)) } else { Ok(()) }
+    /// Takes in where the match stands.
+    async fn look(&mut self, woken: Woken) -> Result<(), ApiError> {
+        let store = self.node.store.as_ref();
+        let seen = match woken {
+            Woken::Hint(hinted) => Some(as_hinted(store, self.id, hinted).await.map_err(errors::store)?),
+            Woken::Change | Woken::Silence => None,
+        };
+        let load = || async { store.load(self.id).await.map_err(errors::store) };
+        // Only what was asked for after the last head was seen can show that something is lost.
+        let mut head = match seen.filter(|seen| !self.has_lost(seen)) {
+            Some(seen) => seen,
+            None => load().await?,
+        };
+        if self.has_lost(&head) && head.stored.head.finish().is_none() {
+            lost_history::void(store, self.id).await?;
+            head = load().await?;
+        }
+        self.history.keep_to(&head.stored.head);
+        let is_other = self.is_other(&head);
+        self.head = head;
+        if is_other { Err(errors::regressed(&self.head.stored.head)) } else { Ok(()) }
+    }
+
+    /// Whether a head does not go through what was sent: a store may have lost turns in a failover and gone on
+    /// with others, and a client must not take the one history for the other.
+    fn is_other(&self, read: &Loaded) -> bool {
+        let head = &read.stored.head;
+        head.resolved < self.sent_turn || head.resolved == self.sent_turn && head.hash != self.sent_hash
+    }
+
+    /// Whether a head that was read after the last one lacks something that was seen or sent.
+    fn has_lost(&self, read: &Loaded) -> bool {
+        self.is_other(read) || lost_history::is_lost(&self.head.stored, &read.stored)
     }
 
     fn now(&self) -> Now {
@@ -228,8 +287,10 @@ impl Watch {
 /// Why a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Woken {
-    /// The match may have changed.
-    Hint,
+    /// The match may have changed: it has come to this version.
+    Hint(Version),
+    /// The match has changed for this client.
+    Change,
     /// Nothing was sent for a heartbeat's time.
     Silence,
 }

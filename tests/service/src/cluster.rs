@@ -9,7 +9,7 @@ use middleware::{ApiKeys, NewToken, TokenIssuer};
 use referee::{Match, Stamp};
 use sealing::MatchId;
 use service::{NodeConfig, Server};
-use store::keys::{KeySource, Signer};
+use store::keys::{KeySource, Keys, Signer};
 use store::{Clock, ScriptedClock, Shard, Store, Stored, SystemClock};
 use store_embedded::{Checked, VolatileStore};
 use tonic::Status;
@@ -105,6 +105,24 @@ impl Cluster {
         let keys = KeySource::Ephemeral.load(Stamp::from_ms(START_MS)).expect("keys in memory can be made");
         let place = Place::new(setup.keeping, keys.keyring());
         Self::over(setup, clock, place, keys.signer()).await
+    }
+
+    /// A node over each of these stores, which are views of one. Time is the clock's that they go by, or the
+    /// machine's under system time. Such a cluster cannot be stopped and resumed.
+    pub async fn on(
+        setup: Setup,
+        clock: Arc<ScriptedClock>,
+        keys: &Keys,
+        stores: Vec<Arc<dyn Store>>,
+    ) -> Self {
+        let setup = Setup { nodes: 0, ..setup };
+        let mut cluster = Self::over(setup, clock, Place::nowhere(keys.keyring()), keys.signer()).await;
+        for store in stores {
+            cluster.store = store;
+            let node = cluster.start_node(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await;
+            cluster.nodes.push(node);
+        }
+        cluster
     }
 
     /// Nodes over the store that is in a place.

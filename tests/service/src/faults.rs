@@ -130,6 +130,8 @@ struct Plans {
     of: HashMap<Operation, Plan>,
     record: Option<Vec<Operation>>,
     hints_lost: bool,
+    /// The last heads that the node has read or committed, if it remembers them.
+    heads: Option<HashMap<MatchId, Loaded>>,
 }
 
 /// What is to go wrong, at which call. Clones are the same plan.
@@ -179,6 +181,18 @@ impl Faults {
 
     pub(crate) fn hints_arrive(&self) -> bool {
         !self.plans().hints_lost
+    }
+
+    /// From now on the node remembers the heads that it reads and commits, as nodes of a shared store do. What
+    /// other nodes do it does not hear of: what it remembers may be as old as can be.
+    pub fn remember_heads(&self) {
+        self.plans().heads = Some(HashMap::new());
+    }
+
+    fn seen(&self, loaded: &Loaded) {
+        if let Some(heads) = &mut self.plans().heads {
+            heads.insert(loaded.stored.head.id, loaded.clone());
+        }
     }
 
     /// Begins to note the calls of every operation, from now on.
@@ -283,16 +297,29 @@ impl MatchStore for FaultyStore {
     }
 
     async fn load(&self, id: MatchId) -> Result<Loaded, StoreError> {
-        self.call(Operation::Load, self.inner.load(id)).await
+        let loaded = self.call(Operation::Load, self.inner.load(id)).await?;
+        self.faults.seen(&loaded);
+        Ok(loaded)
+    }
+
+    fn recent(&self, id: MatchId) -> Option<Loaded> {
+        self.faults.plans().heads.as_ref()?.get(&id).cloned()
     }
 
     async fn commit(&self, commit: Commit) -> Result<CommitOutcome, StoreError> {
-        match self.faults.next(Operation::Commit) {
+        let now = commit.judged;
+        let outcome = match self.faults.next(Operation::Commit) {
             Some(Fault::Overtaken) => {
                 self.inner.load(commit.change.next.id).await.map(CommitOutcome::Conflict)
             }
             fault => self.meet(fault, Operation::Commit, self.inner.commit(commit)).await,
+        }?;
+        match &outcome {
+            CommitOutcome::Committed(stored) => self.faults.seen(&Loaded { stored: stored.clone(), now }),
+            CommitOutcome::Conflict(winner) => self.faults.seen(winner),
+            CommitOutcome::Restamp(_) | CommitOutcome::TooLate(_) => {}
         }
+        Ok(outcome)
     }
 
     async fn turns(&self, id: MatchId, from: u32, limit: usize) -> Result<Vec<Arc<TurnRecord>>, StoreError> {

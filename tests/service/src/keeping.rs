@@ -43,6 +43,11 @@ impl Place {
         Self { directory, keyring }
     }
 
+    /// Where nothing is kept that this crate would know of.
+    pub(crate) const fn nowhere(keyring: Keyring) -> Self {
+        Self { directory: None, keyring }
+    }
+
     pub(crate) fn open(&self, clock: Arc<dyn Clock>) -> Arc<dyn Store> {
         let Some(directory) = &self.directory else { return Arc::new(VolatileStore::new(clock)) };
         let keyring = self.keyring.clone();

@@ -1,6 +1,6 @@
 //! Who listens at the store.
 
-use store::{Hints, PlayerHints, Version};
+use store::{Hints, PlayerHints};
 use tokio::sync::watch;
 
 use crate::{Faults, soon};
@@ -28,7 +28,7 @@ impl Subscriptions {
 
     /// The same hints, as far as none is lost, counted for as long as somebody holds them.
     pub(crate) fn count(&self, mut hints: Hints, faults: Faults) -> Hints {
-        let (relay, relayed) = watch::channel(Version::first([0; 8]));
+        let (relay, relayed) = watch::channel(hints.latest());
         let live = self.live.clone();
         live.send_modify(|live| *live += 1);
         tokio::spawn(async move {

@@ -30,12 +30,14 @@ mod service {
     mod late_seals;
     mod lists;
     mod lost_hints;
+    mod lost_history;
     mod nobody_else;
     mod outages;
     mod player_watch;
     mod players;
     mod policy;
     mod refusals;
+    mod remembered_heads;
     mod repeated_draws;
     mod repeated_reveals;
     mod requests;

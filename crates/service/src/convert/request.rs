@@ -2,11 +2,13 @@
 
 use referee::{RequestId, SealedMove};
 use rules::{Cell, Seat};
-use sealing::{Commitment, Digest, MatchId, Opening, PlayerSignature, PublicKey, Salt};
+use sealing::{Commitment, Digest, MatchId, Opening, PlayerSignature, PublicKey, Receipt, Salt, Signature};
 use store::InviteId;
 use wire::ApiError;
 use wire::Collection;
 use wire::v1::{self, ErrorReason, seal_move_request};
+
+use super::time::timestamp_ms;
 
 /// A request's name for itself.
 pub(crate) fn request_id(text: &str) -> Result<RequestId, ApiError> {
@@ -104,6 +106,27 @@ pub(crate) fn public_key(field: &str, bytes: &[u8]) -> Result<Option<PublicKey>,
 /// A player's signature that may be left out.
 pub(crate) fn signature(field: &str, bytes: &[u8]) -> Result<Option<PlayerSignature>, ApiError> {
     optional(field, bytes, "an Ed25519 signature is 64 bytes, or left out")
+}
+
+/// A receipt that may be left out, with its signature if it has one.
+pub(crate) fn receipt(
+    field: &str,
+    receipt: Option<&v1::SealReceipt>,
+) -> Result<Option<(Receipt, Option<Signature>)>, ApiError> {
+    let Some(receipt) = receipt else { return Ok(None) };
+    let of = |name: &str| format!("{field}.{name}");
+    let commitment = optional(&of("commitment"), &receipt.commitment, "a commitment is 32 bytes")?;
+    let signature = optional(&of("signature"), &receipt.signature, "an Ed25519 signature is 64 bytes")?;
+    let sealed = receipt.seal_time.as_ref().ok_or_else(|| ApiError::required(&of("seal_time")))?;
+    let read = Receipt {
+        match_id: match_id(&of("match"), &receipt.r#match)?,
+        turn: receipt.turn,
+        seat: seat(&of("seat"), receipt.seat)?.ok_or_else(|| ApiError::required(&of("seat")))?,
+        commitment: commitment.ok_or_else(|| ApiError::required(&of("commitment")))?,
+        sealed_ms: timestamp_ms(&of("seal_time"), sealed)?,
+        key_id: receipt.key_id.clone(),
+    };
+    Ok(Some((read, signature)))
 }
 
 fn optional<'a, T: TryFrom<&'a [u8]>>(
