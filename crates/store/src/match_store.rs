@@ -109,6 +109,13 @@ impl Hints {
         Self { versions }
     }
 
+    /// The version that was hinted at last; before the first hint, one that was there at some time since
+    /// these hints were asked for, or older.
+    #[must_use]
+    pub fn latest(&self) -> Version {
+        *self.versions.borrow()
+    }
+
     /// Waits for a change after the last one seen. Nothing is lost if the wait is given up.
     ///
     /// # Errors
