@@ -101,3 +101,10 @@ pub(crate) fn feed_trimmed(shard: u16) -> Vec<u8> {
 pub(crate) fn request(key: &RequestKey) -> Vec<u8> {
     [key.actor.as_bytes(), &[END], key.request_id.as_bytes()].concat()
 }
+
+/// The request of such a key.
+pub(crate) fn read_request(key: &[u8]) -> Option<RequestKey> {
+    let end = key.iter().position(|byte| *byte == END)?;
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
+    Some(RequestKey { actor: text(key.get(..end)?)?, request_id: text(key.get(end + 1..)?)? })
+}

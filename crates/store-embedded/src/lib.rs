@@ -34,6 +34,7 @@ mod directory;
 mod disk;
 mod durable;
 mod error;
+mod export;
 mod feed;
 mod feed_on_disk;
 mod journal;
@@ -55,6 +56,7 @@ pub use check::{Checked, check};
 pub use disk::Durability;
 pub use durable::Durable;
 pub use error::OpenError;
+pub use export::{Export, ExportedMatch, export};
 pub use single_node::{Backing, Nothing, SingleNode};
 
 /// The store of one node, in a directory.

@@ -84,6 +84,20 @@ pub enum OpenError {
         /// The id of the keys that it was to be opened with.
         own: String,
     },
+    /// The store takes over another one, and does not have all of it yet.
+    #[error("the store at {location} was to take over another one, which broke off: start that again")]
+    HalfImported {
+        /// Where it is, without the password.
+        location: String,
+    },
+    /// The store was to take over another one, and has been served already.
+    #[error(
+        "the store at {location} has been served, so there may be matches: take one that is new, on another server or database"
+    )]
+    Served {
+        /// Where it is, without the password.
+        location: String,
+    },
     /// What the store says of itself makes no sense.
     #[error("the store's own record is damaged")]
     DamagedMeta,

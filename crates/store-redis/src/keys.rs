@@ -10,13 +10,13 @@ impl RedisStore {
     /// one that a store hears of is its own from then on.
     ///
     /// # Errors
-    /// [`OpenError::OtherKeys`] if it is not, or the store cannot be reached.
+    /// [`OpenError::OtherKeys`] if it is not; [`OpenError::HalfImported`]; or the store cannot be reached.
     pub async fn check_keys(&self, id: &str) -> Result<(), OpenError> {
         let (key, place) = self.names.meta();
         let call = Call::new(&self.scripts.keys, place, vec![key]).argument(id);
-        let unreachable = |why: String| OpenError::Unreachable { location: self.location(), why };
-        let reply = self.caller.run(call).await.map_err(|error| unreachable(error.to_string()))?;
-        let found = reply.bytes(0).map_err(|_| OpenError::DamagedMeta)?;
+        let reply = self.caller.run(call).await.map_err(|error| self.unreachable(&error))?;
+        let found = reply.optional_bytes(0).map_err(|_| OpenError::DamagedMeta)?;
+        let found = found.ok_or_else(|| OpenError::HalfImported { location: self.location() })?;
         match found == id.as_bytes() {
             true => Ok(()),
             false => Err(OpenError::OtherKeys {

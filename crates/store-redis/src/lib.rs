@@ -24,6 +24,7 @@ mod error;
 mod fault;
 mod feed;
 mod hub;
+mod import;
 mod invites;
 mod keys;
 mod line;
@@ -42,6 +43,7 @@ mod start;
 mod watching;
 
 pub use error::OpenError;
+pub use import::Import;
 pub use location::Location;
 pub use redis_store::{Durability, Options, RedisStore, Tls};
 // For its crypto provider, which the client library leaves to choose.

@@ -23,7 +23,7 @@ const TURNS_MAX: usize = 128;
 
 impl RedisStore {
     /// A call on a match: head, turns, due set, clock; the match's id is the first argument.
-    fn on_match(&self, script: &Arc<Script>, place: Place, id: MatchId) -> Call {
+    pub(crate) fn on_match(&self, script: &Arc<Script>, place: Place, id: MatchId) -> Call {
         let names = &self.names;
         let keys =
             vec![names.head(&place, id), names.turns(&place, id), names.due_set(&place), names.clock(&place)];

@@ -80,6 +80,9 @@ pub(crate) struct Scripts {
     pub(crate) open_invites: Arc<Script>,
     pub(crate) nodes: Arc<Script>,
     pub(crate) keys: Arc<Script>,
+    pub(crate) import: Arc<Script>,
+    pub(crate) import_begins: Arc<Script>,
+    pub(crate) import_ends: Arc<Script>,
 }
 
 const CLOCK: &str = include_str!("../scripts/shared/clock.lua");
@@ -113,6 +116,9 @@ impl Scripts {
             open_invites: script(&[time, FENCE], include_str!("../scripts/open_invites.lua")),
             nodes: script(&[time], include_str!("../scripts/nodes.lua")),
             keys: script(&[], include_str!("../scripts/keys.lua")),
+            import: script(&on_match, include_str!("../scripts/import.lua")),
+            import_begins: script(&[], include_str!("../scripts/import_begins.lua")),
+            import_ends: script(&[], include_str!("../scripts/import_ends.lua")),
         }
     }
 }

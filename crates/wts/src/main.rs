@@ -11,6 +11,7 @@ mod keys_command;
 mod lines;
 mod live;
 mod lobby;
+mod migrate;
 mod openings;
 mod person;
 mod play;

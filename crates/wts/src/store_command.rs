@@ -12,7 +12,7 @@ use serde_json::json;
 use store::keys::{KeySource, Keys};
 use store_embedded::{BackupError, Checked, OpenError};
 
-use crate::backup_socket;
+use crate::{backup_socket, migrate};
 
 /// A backup is for its owner alone: histories are in it, and who plays whom.
 const OWNER_ONLY: u32 = 0o600;
@@ -46,6 +46,8 @@ enum Task {
         #[command(flatten)]
         place: Place,
     },
+    /// Take all that a directory holds over into a Redis that nodes share, and read it back
+    Migrate(migrate::Arguments),
     /// Make a store of a backup, in a directory that has none. Copy `keys` there before you serve it
     Restore {
         /// The file
@@ -68,6 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.task {
         Task::Check { place, json } => check(&place.data, *json),
         Task::Backup { file, place } => backup(&place.data, file),
+        Task::Migrate(arguments) => migrate::run(arguments),
         Task::Restore { file, place } => restore(&place.data, file),
     }
 }

@@ -49,6 +49,17 @@ pub(crate) struct StoreOptions {
     )]
     store: Option<String>,
 
+    /// The keys of a `--store`: a file that is the same for all its nodes. `wts keys new` makes one
+    #[arg(long, env = "WTS_KEYS", value_name = "FILE", requires = "store")]
+    keys: Option<PathBuf>,
+
+    #[command(flatten)]
+    redis: RedisOptions,
+}
+
+/// How to reach a Redis and when its writes count; whoever uses it has its address as the argument `store`.
+#[derive(Args)]
+pub(crate) struct RedisOptions {
     /// When a write to `--store` is acknowledged. `primary`: when the primary has it; `replicas=N`: when N
     /// replicas have it too, which alone survives the death of the primary
     #[arg(
@@ -60,10 +71,6 @@ pub(crate) struct StoreOptions {
         requires = "store"
     )]
     durability: Durability,
-
-    /// The keys of a `--store`: a file that is the same for all its nodes. `wts keys new` makes one
-    #[arg(long, env = "WTS_KEYS", value_name = "FILE", requires = "store")]
-    keys: Option<PathBuf>,
 
     /// The certificates, PEM, that servers of a `rediss` store must be signed by. Those that the system trusts
     /// if not given
@@ -107,8 +114,7 @@ impl StoreOptions {
     }
 
     async fn open_redis(&self, url: &str) -> anyhow::Result<Opened> {
-        // What cannot be read may still have a password in it, so it is not repeated.
-        let location: Location = url.parse().context("--store cannot be read")?;
+        let location = location(url)?;
         let Some(file) = &self.keys else {
             bail!(
                 "--store needs --keys FILE: whatever one node seals or signs, every other must be able to \
@@ -119,14 +125,25 @@ impl StoreOptions {
             KeysError::Missing { .. } => anyhow!("{error}. {NEW_KEYS}"),
             error => error.into(),
         })?;
-        let options = Options::new(location).with_durability(self.durability).with_tls(self.certificates()?);
-        let advised = |error: OpenError| {
-            let advice = advice(&error);
-            anyhow::Error::new(error).context(advice)
-        };
-        let store = RedisStore::open(options, keys.keyring()).await.map_err(advised)?;
+        let store = self.redis.open(location, &keys).await?;
         store.check_keys(&lasting_id(&keys)).await.map_err(advised)?;
         Ok(Opened { keys, store: Arc::new(store), embedded: None })
+    }
+
+    /// The directory that matches are kept in, if that is where they are.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.data
+    }
+}
+
+impl RedisOptions {
+    /// Opens the store that is there, or begins it.
+    ///
+    /// # Errors
+    /// It cannot be reached, or does not suit; the error says what to do.
+    pub(crate) async fn open(&self, location: Location, keys: &Keys) -> anyhow::Result<RedisStore> {
+        let options = Options::new(location).with_durability(self.durability).with_tls(self.certificates()?);
+        RedisStore::open(options, keys.keyring()).await.map_err(advised)
     }
 
     fn certificates(&self) -> anyhow::Result<Tls> {
@@ -137,11 +154,11 @@ impl StoreOptions {
         };
         Ok(Tls { root: self.store_ca.as_ref().map(read).transpose()?, client })
     }
+}
 
-    /// The directory that matches are kept in, if that is where they are.
-    pub(crate) fn directory(&self) -> &Path {
-        &self.data
-    }
+/// Reads the address of a store. What cannot be read may still have a password in it, so it is not repeated.
+pub(crate) fn location(url: &str) -> anyhow::Result<Location> {
+    url.parse().context("the address of the store cannot be read")
 }
 
 /// For whoever starts the server. A password is not shown.
@@ -174,9 +191,14 @@ fn parse_durability(text: &str) -> Result<Durability, &'static str> {
 }
 
 /// The id of the key that is never rotated: that of the whole set.
-fn lasting_id(keys: &Keys) -> String {
+pub(crate) fn lasting_id(keys: &Keys) -> String {
     let lasting = keys.facts().into_iter().find(|key| key.role == Role::Request);
     lasting.map(|key| key.id.to_string()).unwrap_or_default()
+}
+
+fn advised(error: OpenError) -> anyhow::Error {
+    let advice = advice(&error);
+    anyhow::Error::new(error).context(advice)
 }
 
 /// What to do about a store that does not open.
@@ -195,6 +217,8 @@ fn advice(error: &OpenError) -> &'static str {
         | OpenError::TooFewReplicas { .. }
         | OpenError::NewerSchema { .. }
         | OpenError::OtherKeys { .. }
+        | OpenError::HalfImported { .. }
+        | OpenError::Served { .. }
         | OpenError::DamagedMeta => "the store cannot be opened",
     }
 }

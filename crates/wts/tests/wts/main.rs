@@ -5,6 +5,7 @@ mod demo;
 mod descriptors;
 mod keys;
 mod lobby;
+mod migrate;
 mod nodes;
 mod play;
 mod pseudo_terminal;
