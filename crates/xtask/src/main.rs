@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod chaos;
 mod foreign;
 mod fuzz;
 mod generate;
@@ -60,6 +61,8 @@ enum Task {
     Kill(kill::Arguments),
     /// Play simulated matches while all kinds of things go wrong: no invariant may break
     Simulate(simulate::Arguments),
+    /// Run nodes over one Redis while clients play and all kinds of things go wrong: no promise may break
+    Chaos(chaos::Arguments),
     /// Run the benches
     Bench {
         /// Run this one only
@@ -96,6 +99,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Foreign => foreign::run(),
         Task::Kill(arguments) => kill::run(&arguments),
         Task::Simulate(arguments) => simulate::run(&arguments),
+        Task::Chaos(arguments) => chaos::run(&arguments),
         Task::Bench { only, json } => bench::run(only.as_deref(), json),
     }
 }

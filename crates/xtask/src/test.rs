@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::process::{self, Closing};
-use crate::{bench, foreign, fuzz, generate, kill, lint, simulate, tidy, tool};
+use crate::{bench, chaos, foreign, fuzz, generate, kill, lint, simulate, tidy, tool};
 
 /// One step of a test run.
 struct Stage {
@@ -102,6 +102,11 @@ const STAGES: &[Stage] = &[
         work: Work::Own(|| simulate_matches(false)),
     },
     Stage {
+        name: "chaos",
+        why: "a promise of nodes that share a Redis broke; which one, and with which seed, is above",
+        work: Work::Own(|| chaos::run(&chaos::Arguments { seed: 1, short: true, ..Default::default() })),
+    },
+    Stage {
         name: "doc",
         why: "a link in the documentation leads nowhere",
         work: Work::Cargo(
@@ -123,6 +128,11 @@ const LONG_STAGES: &[Stage] = &[
     },
     Stage { name: "many kills", why: "as `kill`", work: Work::Own(|| kill_and_cut(MANY_KILLS)) },
     Stage { name: "a million matches", why: "as `simulate`", work: Work::Own(|| simulate_matches(true)) },
+    Stage {
+        name: "long chaos",
+        why: "as `chaos`",
+        work: Work::Own(|| chaos::run(&chaos::Arguments { seed: 1, ..Default::default() })),
+    },
     Stage { name: "fuzz", why: "an input breaks a promise", work: Work::Own(fuzz::run) },
     Stage { name: "benches", why: "a bench does not run", work: Work::Own(|| bench::run(None, false)) },
 ];

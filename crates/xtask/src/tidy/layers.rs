@@ -92,6 +92,12 @@ pub(super) const LAYERS: &[Layer] = &[
     },
     // Kills the server as a process and asks it as a client.
     Layer { package: "durability", own: Own::Only(&["whattheshell"]), outside: Outside::Any },
+    // Runs nodes as processes over real servers and asks them as clients do.
+    Layer {
+        package: "chaos",
+        own: Own::Only(&["whattheshell", "redis-servers"]),
+        outside: Outside::Never(&[BACK_ENDS]),
+    },
     // Starts servers for whoever tests against them, and is free of the clients that are tested.
     Layer { package: "redis-servers", own: Own::Only(&[]), outside: Outside::Never(&[RPC, BACK_ENDS]) },
     // Runs the service over models of whatever it stands on.

@@ -1,0 +1,147 @@
+//! Several nodes over one Redis, whatever breaks while clients play.
+//!
+//! A run has real Redis servers, three `wts serve` processes over them, a network between clients and nodes,
+//! and clients: pairs of players who play random matches in both seal modes and repeat what they asked,
+//! also through other nodes; spectators, who resume by themselves; forgers, whose requests must be refused;
+//! and matches that are left alone. A [`Scenario`] says what goes wrong meanwhile.
+//!
+//! Every answer is noted and judged by an account that knows the API alone: a turn is told once and alike by
+//! every stream, an acknowledged seal is in the history, a request repeated gets the same answer, a refused
+//! one changes nothing, a match ends when its stamps say so. Nobody receives the salt of a move before both
+//! players have sent theirs: everything that a client sends and receives is overheard on its connection.
+//! In the end the transcripts that each node gives are compared with each other and with what was told.
+
+mod abandoned;
+mod account;
+mod arena;
+mod audit;
+mod backing;
+mod faults;
+mod fleet;
+mod forger;
+mod lane;
+mod node;
+mod report;
+mod scenario;
+mod seat;
+mod secrets;
+mod spectator;
+mod tap;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use redis_servers::Flavor;
+use tokio::sync::watch;
+use tokio::task::spawn_local;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::account::{Account, Break, Counts};
+use crate::arena::{Arena, Phase};
+use crate::faults::Span;
+use crate::fleet::Fleet;
+use crate::lane::Lane;
+pub use crate::report::Report;
+pub use crate::scenario::Scenario;
+use crate::secrets::Secrets;
+
+/// Pairs that play at the same time: enough that commits share a batch.
+const LANES: usize = 8;
+
+/// Play before the first thing goes wrong.
+const WARM_UP: Duration = Duration::from_millis(500);
+
+/// How long all lanes may take to play on and come to an end once nothing goes wrong any more.
+const FINISH_MAX: Duration = Duration::from_secs(60);
+
+/// Time for a turn of a match that nobody plays.
+const ABANDONED_TURN: Duration = Duration::from_secs(2);
+
+/// What a run is to be.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The server's binary.
+    pub wts: PathBuf,
+    /// What goes wrong.
+    pub scenario: Scenario,
+    /// The servers' make.
+    pub flavor: Flavor,
+    /// How long things go wrong.
+    pub span: Duration,
+    /// What moves and moments are drawn from.
+    pub seed: u64,
+    /// A run of some seconds: shorter faults, shorter clocks.
+    pub is_short: bool,
+}
+
+/// Runs a scenario. To be called within a `LocalSet` on a runtime of one thread, which lives as long as the
+/// process: the nodes end with the thread that starts them.
+///
+/// # Errors
+/// Servers or nodes cannot be started, or end by themselves.
+pub async fn run(order: &Order) -> anyhow::Result<Report> {
+    let Order { wts, scenario, flavor, span, seed, is_short } = order;
+    let mut random = StdRng::seed_from_u64(*seed);
+    let secrets = Arc::new(Secrets::default());
+    let fleet = Fleet::start(wts, scenario.store(), *flavor, scenario.is_skewed()).await?;
+    let arena = Arc::new(Arena {
+        fleet,
+        account: Account::new(Arc::clone(&secrets), scenario.is_lossless()),
+        secrets,
+        phase: watch::Sender::new(Phase::Play),
+        manner: scenario.manner(*is_short),
+    });
+    let mut lanes = Vec::new();
+    for number in 0..LANES {
+        let lane = Lane::meet(&arena, number, random.random()).await.context("nobody is let in")?;
+        lanes.push(spawn_local(lane.play()));
+    }
+    let left = abandoned::begin_and_leave(Arc::clone(&arena), LANES * 3, ABANDONED_TURN);
+    let left = spawn_local(left);
+
+    sleep(WARM_UP).await;
+    let span = Span { until: Instant::now() + *span, is_short: *is_short };
+    faults::go_wrong(*scenario, &arena, &mut random, &span).await?;
+    arena.fleet.backing.heal().await?;
+    arena.phase.send_replace(Phase::Finish);
+    let until = Instant::now() + FINISH_MAX;
+    for lane in lanes {
+        match tokio::time::timeout_at(until, lane).await {
+            Ok(ended) => ended.context("a lane ended badly")?,
+            Err(_) => arena.account.complain(Break::Stuck, "a match does not go on".to_owned()),
+        }
+    }
+    timeout(FINISH_MAX, left).await.context("matches are still begun")???;
+    let notes = audit::audit(&arena, scenario.time()).await?;
+    Ok(report(order, &arena, notes))
+}
+
+fn report(order: &Order, arena: &Arena, notes: Vec<String>) -> Report {
+    let Counts { calls, acknowledged, faults, broken, mut shown, mut recoveries } = arena.account.counts();
+    let (leaked, leaks) = arena.secrets.leaks();
+    shown.extend(leaks);
+    let count = |how| broken.get(&how).copied().unwrap_or_default();
+    recoveries.sort_unstable();
+    Report {
+        scenario: order.scenario.name(),
+        store: order.scenario.store().name(),
+        seed: order.seed,
+        faults,
+        calls,
+        acknowledged,
+        lost: count(Break::Lost),
+        duplicated: count(Break::Duplicated),
+        leaked,
+        stuck: count(Break::Stuck),
+        misjudged: count(Break::Misjudged),
+        recovery_p50: recoveries.get(recoveries.len() / 2).copied().unwrap_or_default(),
+        recovery_max: recoveries.last().copied().unwrap_or_default(),
+        recovery_allowed: order.scenario.recovery_allowed(),
+        broken: shown,
+        notes,
+    }
+}

@@ -1,0 +1,156 @@
+//! The scenarios: what goes wrong, over which servers, and what must hold all the same.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+use crate::arena::Manner;
+use crate::audit::Time;
+use crate::backing::Store;
+
+/// From a node's death until a client that reconnects has its next seal acknowledged.
+const NODE_RECOVERY_MAX: Duration = Duration::from_secs(3);
+
+/// The same from a primary's death.
+const PRIMARY_RECOVERY_MAX: Duration = Duration::from_secs(10);
+
+/// What goes wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Scenario {
+    /// Nodes are killed.
+    NodeKill,
+    /// Nodes are restarted one after the other.
+    RollingRestart,
+    /// Primaries are killed, and a replica has every acknowledged write.
+    PrimaryKillReplicas,
+    /// Primaries are killed, and acknowledged writes with them: every loss must be owned up to.
+    PrimaryKill,
+    /// Redis stands still while turns close: nobody flags by that.
+    RedisStopped,
+    /// Redis forgets all scripts.
+    ScriptFlush,
+    /// Redis closes all connections at the last event of each match, and nothing follows.
+    ClientKillAll,
+    /// The role of the primary moves, and the old one lives.
+    FailoverOldPrimaryAlive,
+    /// A primary stands still, is replaced, and goes on with what was sent to it: two nodes commit the same
+    /// counter.
+    Aba,
+    /// Replicas stand still: what they do not have must not be told to anybody.
+    PublishBeforeDurable,
+    /// Slots move between primaries.
+    SlotMigration,
+    /// The nodes' clocks differ by a minute.
+    SkewedClocks,
+    /// Both players seal at the same instant through different nodes.
+    Simultaneous,
+    /// Nodes are killed while matches end, between a commit and what follows from it.
+    KilledBeforeFollowUp,
+}
+
+impl Scenario {
+    /// All of them.
+    #[must_use]
+    pub fn all() -> &'static [Self] {
+        Self::value_variants()
+    }
+
+    /// Those of a short run, in which each takes some seconds.
+    #[must_use]
+    pub const fn short() -> &'static [Self] {
+        &[
+            Self::NodeKill,
+            Self::PrimaryKillReplicas,
+            Self::RedisStopped,
+            Self::ScriptFlush,
+            Self::ClientKillAll,
+            Self::Simultaneous,
+        ]
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NodeKill => "node_kill",
+            Self::RollingRestart => "rolling_restart",
+            Self::PrimaryKillReplicas => "primary_kill_replicas",
+            Self::PrimaryKill => "primary_kill",
+            Self::RedisStopped => "redis_stopped",
+            Self::ScriptFlush => "script_flush",
+            Self::ClientKillAll => "client_kill_all",
+            Self::FailoverOldPrimaryAlive => "failover_old_primary_alive",
+            Self::Aba => "aba",
+            Self::PublishBeforeDurable => "publish_before_durable",
+            Self::SlotMigration => "slot_migration",
+            Self::SkewedClocks => "skewed_clocks",
+            Self::Simultaneous => "simultaneous",
+            Self::KilledBeforeFollowUp => "killed_before_follow_up",
+        }
+    }
+
+    pub(crate) const fn store(self) -> Store {
+        match self {
+            Self::PrimaryKill => Store::Sentinel,
+            // An old primary that lives may have replicas that follow it still: what it acknowledges then is safe
+            // only where it takes all of them.
+            Self::Aba => Store::SentinelReplicas(2),
+            Self::FailoverOldPrimaryAlive => Store::ClusterReplica,
+            Self::PrimaryKillReplicas | Self::PublishBeforeDurable => Store::SentinelReplicas(1),
+            Self::SlotMigration => Store::Cluster,
+            _ => Store::Single,
+        }
+    }
+
+    /// Whether nothing acknowledged may be gone.
+    pub(crate) fn is_lossless(self) -> bool {
+        self != Self::PrimaryKill
+    }
+
+    pub(crate) fn is_skewed(self) -> bool {
+        self == Self::SkewedClocks
+    }
+
+    /// Whether the store may be away for so long that deadlines move.
+    pub(crate) const fn time(self) -> Time {
+        match self {
+            Self::PrimaryKillReplicas
+            | Self::PrimaryKill
+            | Self::RedisStopped
+            | Self::FailoverOldPrimaryAlive
+            | Self::Aba
+            | Self::PublishBeforeDurable => Time::Moved,
+            _ => Time::Calm,
+        }
+    }
+
+    pub(crate) const fn recovery_allowed(self) -> Option<Duration> {
+        match self {
+            Self::NodeKill | Self::RollingRestart => Some(NODE_RECOVERY_MAX),
+            Self::PrimaryKillReplicas | Self::PrimaryKill | Self::FailoverOldPrimaryAlive => {
+                Some(PRIMARY_RECOVERY_MAX)
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn manner(self, is_short: bool) -> Manner {
+        // Nobody who plays on may lose by the clock; streams are resumed within some seconds.
+        let manner = Manner {
+            turn_time: Duration::from_secs(60),
+            turn_limit: 500,
+            late_max: Duration::from_secs(15),
+            is_in_step: false,
+        };
+        match self {
+            Self::RedisStopped => {
+                Manner { turn_time: Duration::from_secs(if is_short { 4 } else { 10 }), ..manner }
+            }
+            Self::ClientKillAll => Manner { late_max: Duration::from_secs(5), ..manner },
+            Self::Simultaneous => Manner { is_in_step: true, ..manner },
+            Self::KilledBeforeFollowUp => Manner { turn_limit: 3, ..manner },
+            _ => manner,
+        }
+    }
+}
