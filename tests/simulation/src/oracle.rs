@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use prost::Message as _;
 use referee::{Match, TurnRecord};
 use rules::Seat;
-use sealing::{Digest, MatchId};
+use sealing::{Digest, EndReason, MatchId};
 use wire::v1;
 
 use crate::ledger;
@@ -236,7 +236,11 @@ impl Oracle {
         for (invariant, what) in ledger::broken(made) {
             state.complain(invariant, format!("match {game}: {what}"));
         }
-        let live = made.after.finish().is_none();
+        let reason = made.after.finish().map(|finish| finish.reason);
+        if self.lossless && reason == Some(EndReason::LostHistory) {
+            state.complain(2, format!("match {game}: it was voided, and nothing was lost"));
+        }
+        let live = reason.is_none();
         if live && entry.is_some_and(|entry| entry.due.is_none()) {
             state.complain(7, format!("match {game}: it is live and never due"));
         }
