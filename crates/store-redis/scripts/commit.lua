@@ -1,10 +1,10 @@
 -- Stores a change of a match if the match is still at the version that the change was judged on, and its
 -- stamp holds. The checks are those of `Commit::refused_at`, in its order.
--- Keys: head, turns, due set, clock.
+-- Keys: head, turns, due set, clock, feed.
 -- Arguments: match, expected version, next version, stamp (ms), outage sum that it was judged under (ms),
 --   the last moment at which it may be stored (ms; empty: any), next deadline (ms; 0: none), the last
 --   moment at which the match is kept (ms; 0: live), channel, record, turn that resolved (or empty),
---   number of follow-ups, follow-ups.
+--   entry of the feed (or empty), number of follow-ups, follow-ups.
 -- Reply: time, outage sum, status; then if committed: the follow-ups that wait now, and what is still to
 --   be told on the channel; if in conflict: what is stored.
 local now, outage = shard_time(KEYS[4])
@@ -25,7 +25,7 @@ if ARGV[6] ~= '' and now > tonumber(ARGV[6]) then
   return { now, outage, TOO_LATE }
 end
 
-local new, is_new = arguments(13, tonumber(ARGV[12]))
+local new, is_new = arguments(14, tonumber(ARGV[13]))
 local waiting = {}
 for _, follow_up in ipairs((follow_ups_of(value))) do
   if not is_new[follow_up] then
@@ -37,6 +37,9 @@ for _, follow_up in ipairs(new) do
 end
 if ARGV[11] ~= '' then
   redis.call('RPUSH', KEYS[2], ARGV[11])
+end
+if ARGV[12] ~= '' then
+  append(KEYS[5], KEYS[4], now, ARGV[12])
 end
 local deadline = tonumber(ARGV[7])
 local due = due_time(stamp, deadline, waiting)

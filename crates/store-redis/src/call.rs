@@ -32,6 +32,12 @@ impl Call {
         Self { script: Arc::clone(script), place, keys, arguments: Vec::new(), channel: None }
     }
 
+    /// One key more.
+    pub(crate) fn key(mut self, key: String) -> Self {
+        self.keys.push(key);
+        self
+    }
+
     pub(crate) fn argument(mut self, argument: impl Into<Vec<u8>>) -> Self {
         self.arguments.push(argument.into());
         self

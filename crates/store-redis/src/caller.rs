@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use redis::Value;
-use store::{Clock, StoreError};
+use store::{Clock, Shard, StoreError};
 use tokio::time::Instant;
 
 use crate::call::{Call, Manner};
 use crate::fault::Fault;
 use crate::line::jittered;
+use crate::names::Place;
 use crate::reply::Reply;
 use crate::routes::Routes;
 use crate::server::Server;
@@ -43,6 +44,9 @@ pub(crate) struct Caller {
     /// What is left of the budget, in successes.
     budget: AtomicU32,
 }
+
+/// A server, and shards that it has.
+pub(crate) type ServerShards = (Arc<Server>, Vec<Shard>);
 
 /// What came of a call.
 pub(crate) struct Ran {
@@ -129,6 +133,25 @@ impl Caller {
             }
             Fault::NotReplicated | Fault::Refused(_) => Err(fault.into()),
         }
+    }
+
+    /// Shards by the servers that have them, and why some of them have none.
+    pub(crate) fn by_server(
+        &self,
+        shards: impl Iterator<Item = (Shard, Place)>,
+    ) -> (Vec<ServerShards>, Option<Fault>) {
+        let mut by_server: Vec<ServerShards> = Vec::new();
+        let mut fault = None;
+        for (shard, place) in shards {
+            match self.routes.server(place.slot()) {
+                Ok(server) => match by_server.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &server)) {
+                    Some((_, its_shards)) => its_shards.push(shard),
+                    None => by_server.push((server, vec![shard])),
+                },
+                Err(found) => fault = Some(found),
+            }
+        }
+        (by_server, fault)
     }
 
     fn earn(&self) {

@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::codec;
-use store::{Commit, CommitOutcome, Due, Hints, Loaded, MatchStore, Shard, StoreError, Stored, Version};
+use store::{
+    Commit, CommitOutcome, Due, FeedEntry, Hints, Loaded, MatchStore, Shard, StoreError, Stored, Version,
+};
 
 use crate::call::Call;
 use crate::envelope;
@@ -63,9 +65,13 @@ impl RedisStore {
         let follow_ups = envelope::write_follow_ups(&change.follow_ups);
         let place = self.place(id);
         let channel = self.names.match_channel(&place, id);
+        let feed = self.names.feed(&place);
+        let told = self.options().feed.and_then(|_| FeedEntry::of(change, stamp, *nonce));
+        let told = told.map_or(Ok(Vec::new()), |entry| codec::encode_feed_entry(&entry));
         let not_after = change.not_after.map_or(String::new(), |at| at.as_ms().to_string());
         let call = self
             .on_match(&self.scripts.commit, place, id)
+            .key(feed)
             .argument(envelope::version_bytes(*expected))
             .argument(envelope::version_bytes(version))
             .number(stamp.as_ms())
@@ -76,6 +82,7 @@ impl RedisStore {
             .telling(channel)
             .argument(record.map_err(|error| unwritable(&error))?)
             .argument(turn.map_err(|error| unwritable(&error))?)
+            .argument(told.map_err(|error| unwritable(&error))?)
             .list(follow_ups.map_err(|error| unwritable(&error))?);
         Ok((call, Stored { head, version, stamp, follow_ups: Vec::new() }))
     }

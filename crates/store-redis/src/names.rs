@@ -99,6 +99,11 @@ impl Names {
         self.key(place, format_args!("clock"))
     }
 
+    /// The stream of a shard's feed.
+    pub(crate) fn feed(&self, place: &Place) -> String {
+        self.key(place, format_args!("feed"))
+    }
+
     pub(crate) fn invite(&self, place: &Place, id: InviteId) -> String {
         self.key(place, format_args!("i:{id}"))
     }

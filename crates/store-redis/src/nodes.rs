@@ -4,8 +4,6 @@
 //! and when each clock last heard of anybody. It may be wrong by what is under way; what it finds is then
 //! looked at by script.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use futures::future::join_all;
 use redis::Value;
@@ -71,17 +69,8 @@ impl NodeStore for RedisStore {
     }
 
     async fn glance(&self, shards: &[Shard]) -> Result<Vec<Glance>, StoreError> {
-        let mut by_server: Vec<(Arc<Server>, Vec<Shard>)> = Vec::new();
-        let mut fault = None;
-        for shard in shards {
-            match self.caller.routes.server(self.names.shard(*shard).slot()) {
-                Ok(server) => match by_server.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &server)) {
-                    Some((_, its_shards)) => its_shards.push(*shard),
-                    None => by_server.push((server, vec![*shard])),
-                },
-                Err(found) => fault = Some(found),
-            }
-        }
+        let places = shards.iter().map(|shard| (*shard, self.names.shard(*shard)));
+        let (by_server, mut fault) = self.caller.by_server(places);
         let glances = by_server.iter().map(|(server, shards)| self.glance_at(server, shards));
         let mut seen = Vec::with_capacity(shards.len());
         for glance in join_all(glances).await {

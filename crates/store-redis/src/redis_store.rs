@@ -7,11 +7,12 @@ use std::sync::Arc;
 use redis::{ClientTlsConfig, TlsCertificates};
 use sealing::MatchId;
 use store::codec::Keyring;
-use store::{Clock, Shard};
+use store::{Clock, FeedLimits, Shard};
 use tokio::task::AbortHandle;
 
 use crate::caller::Caller;
 use crate::error::OpenError;
+use crate::feed::{FeedEnds, FeedLookout};
 use crate::hub::Hub;
 use crate::line::Dialer;
 use crate::location::{Location, Shape};
@@ -47,6 +48,9 @@ pub struct Options {
     pub namespace: String,
     /// Certificates for TLS, where the location asks for it.
     pub tls: Tls,
+    /// How much of a feed is kept; none: there is no feed. All nodes of a store are to say the same: what a node
+    /// without a feed commits is in none.
+    pub feed: Option<FeedLimits>,
 }
 
 /// Certificates for TLS, in PEM. `Debug` does not show them.
@@ -77,17 +81,23 @@ impl Tls {
 }
 
 impl Options {
-    /// Keys begin with `wts`; writes count when the primary has them.
+    /// Keys begin with `wts`; writes count when the primary has them; there is a feed.
     #[must_use]
     pub fn new(location: Location) -> Self {
         let (durability, tls) = (Durability::default(), Tls::default());
-        Self { location, durability, namespace: "wts".to_owned(), tls }
+        Self { location, durability, namespace: "wts".to_owned(), tls, feed: Some(FeedLimits::default()) }
     }
 
     /// The same, with certificates.
     #[must_use]
     pub fn with_tls(self, tls: Tls) -> Self {
         Self { tls, ..self }
+    }
+
+    /// The same, with so much of a feed; none: without one.
+    #[must_use]
+    pub fn with_feed(self, feed: Option<FeedLimits>) -> Self {
+        Self { feed, ..self }
     }
 
     /// The same, with another durability.
@@ -112,6 +122,7 @@ pub struct RedisStore {
     pub(crate) recent: Arc<Recent>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) caller: Arc<Caller>,
+    pub(crate) feed_ends: Arc<FeedEnds>,
     options: Options,
     tasks: Vec<AbortHandle>,
 }
@@ -158,6 +169,7 @@ impl RedisStore {
             time_given: clock.is_some(),
             sharded: options.location.shape == Shape::Cluster,
             waits: replicas.is_some(),
+            feed: options.feed.unwrap_or_default(),
         };
         let scripts = Arc::new(Scripts::new(variant));
         let recent = Arc::new(Recent::new(start::SHARDS_MAX, keyring.clone()));
@@ -178,9 +190,15 @@ impl RedisStore {
             scripts: Arc::clone(&scripts),
             names: names.clone(),
         };
-        let tasks =
-            vec![tokio::spawn(routes.keep()).abort_handle(), tokio::spawn(lookout.keep()).abort_handle()];
-        Ok(Self { names, scripts, keyring, shards, recent, hub, caller, options, tasks })
+        let feed_ends = Arc::new(FeedEnds::new(shards));
+        let feed =
+            FeedLookout { caller: Arc::clone(&caller), names: names.clone(), ends: Arc::clone(&feed_ends) };
+        let tasks = vec![
+            tokio::spawn(routes.keep()).abort_handle(),
+            tokio::spawn(lookout.keep()).abort_handle(),
+            tokio::spawn(feed.keep()).abort_handle(),
+        ];
+        Ok(Self { feed_ends, names, scripts, keyring, shards, recent, hub, caller, options, tasks })
     }
 
     /// Checks that every server is still fit: as at the start.
@@ -189,6 +207,11 @@ impl RedisStore {
     /// As [`RedisStore::open`].
     pub async fn check(&self) -> Result<(), OpenError> {
         start::check_servers(&self.caller.routes, &self.options).await
+    }
+
+    /// How the store was opened.
+    pub(crate) const fn options(&self) -> &Options {
+        &self.options
     }
 
     /// Where the store is, without a password.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use store::Commit;
+use store::{Commit, FeedLimits};
+
+use crate::start::SHARDS;
 
 /// A gap between two operations on a shard above this counts as an outage, ms: three of the pauses of at
 /// most a second that whoever keeps a shard's time makes.
@@ -17,6 +19,10 @@ const FENCE_MS: u64 = 1_000;
 
 /// Entries that leave a player's list in one step at most, so that none is slow after a long pause.
 const FORGOTTEN_MAX: usize = 64;
+
+/// Entries of a shard's feed between two looks at whether they are too many: few beside those that are kept, and
+/// a look is cheap beside so many commits.
+const FEED_TRIM_EVERY: u64 = 64;
 
 /// Open invites that a player's list holds at most, 36 bytes and some each; older ones leave it.
 pub(crate) const LISTED_INVITES_MAX: usize = 1_000;
@@ -48,6 +54,8 @@ pub(crate) struct Variant {
     pub(crate) sharded: bool,
     /// Writes are waited for: hints come after that, and reads write.
     pub(crate) waits: bool,
+    /// How much of a feed each shard keeps.
+    pub(crate) feed: FeedLimits,
 }
 
 /// A script: its text and the name a server knows it by.
@@ -69,6 +77,7 @@ pub(crate) struct Scripts {
     pub(crate) postpone: Arc<Script>,
     pub(crate) due: Arc<Script>,
     pub(crate) turns: Arc<Script>,
+    pub(crate) feed: Arc<Script>,
     pub(crate) versions: Arc<Script>,
     pub(crate) create_invite: Arc<Script>,
     pub(crate) invite: Arc<Script>,
@@ -87,6 +96,7 @@ pub(crate) struct Scripts {
 
 const CLOCK: &str = include_str!("../scripts/shared/clock.lua");
 const ENVELOPE: &str = include_str!("../scripts/shared/envelope.lua");
+const FEED: &str = include_str!("../scripts/shared/feed.lua");
 const FENCE: &str = include_str!("../scripts/shared/fence.lua");
 
 impl Scripts {
@@ -100,11 +110,12 @@ impl Scripts {
             now: script(&on_shard, include_str!("../scripts/now.lua")),
             create: script(&on_match, include_str!("../scripts/create.lua")),
             load: script(&on_match, include_str!("../scripts/load.lua")),
-            commit: script(&[time, tell, CLOCK, ENVELOPE], include_str!("../scripts/commit.lua")),
+            commit: script(&[time, tell, CLOCK, ENVELOPE, FEED], include_str!("../scripts/commit.lua")),
             settle: script(&on_match, include_str!("../scripts/settle.lua")),
             postpone: script(&on_match, include_str!("../scripts/postpone.lua")),
             due: script(&on_shard, include_str!("../scripts/due.lua")),
             turns: script(&on_shard, include_str!("../scripts/turns.lua")),
+            feed: script(&on_shard, include_str!("../scripts/feed.lua")),
             versions: script(&on_shard, include_str!("../scripts/versions.lua")),
             create_invite: script(&on_shard, include_str!("../scripts/create_invite.lua")),
             invite: script(&on_shard, include_str!("../scripts/invite.lua")),
@@ -159,6 +170,7 @@ impl Variant {
              local STAMP_AGE_MAX_MS, OUTAGE_MIN_MS = {}, {OUTAGE_MIN_MS}\n\
              local KEPT_MIN_MS, FENCE_MS = {KEPT_MIN_MS}, {FENCE_MS}\n\
              local FORGOTTEN_MAX, LISTED_INVITES_MAX = {FORGOTTEN_MAX}, {LISTED_INVITES_MAX}\n\
+             local FEED_TRIM_EVERY, FEED_RETENTION_MS, FEED_ENTRIES_MAX = {FEED_TRIM_EVERY}, {}, {}\n\
              local ALWAYS_WRITES, PUBLISH = {}, '{}'\n",
             Status::NotFound as i64,
             Status::Committed as i64,
@@ -166,6 +178,8 @@ impl Variant {
             Status::Restamp as i64,
             Status::TooLate as i64,
             Commit::STAMP_AGE_MAX_MS,
+            self.feed.retention_ms,
+            self.feed.entries_a_shard(SHARDS),
             self.waits,
             self.publish(),
         )

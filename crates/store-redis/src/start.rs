@@ -19,7 +19,7 @@ use crate::scripts::Scripts;
 
 /// The shards of a new store: many more than a cluster has primaries, so that they spread evenly, few
 /// enough that asking all of them what is due is cheap.
-const SHARDS: u16 = 256;
+pub(crate) const SHARDS: u16 = 256;
 
 /// The most shards that a store can have.
 pub(crate) const SHARDS_MAX: u16 = 4_096;

@@ -1,5 +1,5 @@
 -- The clock of a shard: a hash of `alive`, when somebody was last there, and `outage`, the sum of all
--- times in which nobody was, ms. Returns the shard's time, which never goes back, and the outage sum.
+-- times in which nobody was, ms; and `feed`, how many entries the shard's feed has ever had. Returns the shard's time, which never goes back, and the outage sum.
 -- A gap of more than OUTAGE_MIN_MS counts whole, and is added before anything else is judged.
 local function shard_time(clock)
   local kept = redis.call('HMGET', clock, 'alive', 'outage')
