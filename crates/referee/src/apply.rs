@@ -79,10 +79,14 @@ pub struct Transition {
 }
 
 impl Match {
-    /// Judges a command at a moment. Deadlines that have passed are applied first.
+    /// Judges a command at a moment. Deadlines that have passed are applied first, but where a part of the
+    /// match is lost: who would have missed them is not known then.
     #[must_use]
     pub fn apply(&self, command: &Command, now: Now) -> Transition {
         let mut game = self.under_outage(now.outage_ms);
+        if *command == Command::LostHistory {
+            return game.judge(command, now.stamp);
+        }
         let expired = Verdict::of_deadlines(&game, now.stamp).map(|verdict| {
             game = Cow::Owned(verdict.end(&game, None));
             finished(game.clone().into_owned(), None)

@@ -26,10 +26,11 @@ pub struct HistoryClaim {
 }
 
 impl Match {
-    /// The match ends without a result: the service knows that a part of it is gone.
+    /// The match ends without a result: the service knows that a part of it is gone. No deadline decides
+    /// before that.
     pub(crate) fn lose_history(&self, now: Stamp) -> Transition {
         let verdict = Verdict { result: MatchResult::Void, reason: EndReason::LostHistory, at: now };
-        changed(finished(verdict.end(self, None), self.deadline()), Answer::Done)
+        changed(finished(verdict.end(self, None), None), Answer::Done)
     }
 
     /// A seat's claim is kept, in the place of its last one, until the opponent claims the same.

@@ -2,6 +2,7 @@
 
 use referee::{Change, Command, Event, FollowUp, Match, Now, Phase, Revealing, Stamp, Transition};
 use rules::Seat;
+use sealing::EndReason;
 
 /// Checks a step against every law.
 #[track_caller]
@@ -10,7 +11,8 @@ pub(crate) fn keeps(before: &Match, command: &Command, now: Now, step: &Transiti
     if step.answer.is_err() {
         assert_eq!(step.change, tick.change, "a refused command changes nothing but what time has changed");
     }
-    if tick.change.is_some() {
+    let is_lost = *command == Command::LostHistory;
+    if tick.change.is_some() && !is_lost {
         assert_eq!(step.change, tick.change, "a deadline that has passed decides before any command");
     }
     if let Some(change) = &step.change {
@@ -18,7 +20,9 @@ pub(crate) fn keeps(before: &Match, command: &Command, now: Now, step: &Transiti
         if change.events.is_empty() {
             touches_only_its_own(before, command, change);
         }
-        holds_until_the_first_deadline(before, now, change, tick.change.is_some());
+        let reason = change.next.finish().map(|finish| finish.reason);
+        let by_time = tick.change.is_some() || reason == Some(EndReason::LostHistory);
+        holds_until_the_first_deadline(before, now, change, by_time);
         let again = change.next.apply(command, now);
         assert_eq!(again.change, None, "the same command again changes nothing");
         if tick.change.is_none() && change.turn().is_none() {
@@ -86,7 +90,7 @@ fn touches_only_its_own(before: &Match, command: &Command, change: &Change) {
 }
 
 /// What a player does counts only if it is stored before the first deadline that it beat; what time
-/// does counts whenever it is stored.
+/// does counts whenever it is stored, and so does the end of a match of which a part is lost.
 fn holds_until_the_first_deadline(before: &Match, now: Now, change: &Change, by_time: bool) {
     let first = before.under_outage(now.outage_ms).deadline();
     assert_eq!(change.not_after, if by_time { None } else { first });

@@ -22,6 +22,20 @@ fn what_the_service_knows_to_be_lost_makes_the_match_void() {
 }
 
 #[test]
+fn nobody_flags_for_a_seal_that_may_be_what_is_lost() {
+    check_started(
+        DEFAULT,
+        "3000 seal white D4 as w1
+         40000 lost -> done; ends Void LostHistory at 40000",
+    );
+    check_started(
+        DEFAULT,
+        "40000 tick -> done; ends Draw BothFlagged at 32000
+         40000 lost -> refused MatchFinished",
+    );
+}
+
+#[test]
 fn one_seat_s_claim_is_kept_and_changes_nothing_else() {
     check_started(
         DEFAULT,

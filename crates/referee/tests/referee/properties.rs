@@ -65,7 +65,6 @@ enum What {
         turn: i64,
         hash: u8,
     },
-    LostHistory,
     Resign(Seat, u8),
     Abort,
     Tick,
@@ -126,7 +125,6 @@ fn what() -> impl Strategy<Value = What> {
         1 => (0..20_u8, seat(), 0..2_u8).prop_map(|(rare, seat, request)| match rare {
             0 => What::Resign(seat, request),
             1 => What::Abort,
-            2 => What::LostHistory,
             _ => What::Tick,
         }),
     ]
@@ -205,7 +203,6 @@ fn commands(played: &Played, asked: &[Asked], what: &What) -> Vec<Command> {
         What::Join(seat) => vec![Command::Join { seat }],
         What::Tick => vec![Command::Tick],
         What::Abort => vec![Command::Abort],
-        What::LostHistory => vec![Command::LostHistory],
         What::ClaimHistory { seat, turn, hash } => {
             let claim = HistoryClaim { turn: relative(turn), hash: digest(hash) };
             vec![Command::ClaimHistory { seat, claim }]
@@ -395,7 +392,6 @@ proptest! {
     ) {
         let alone = |step: &Step| match step.1 {
             What::ClaimHistory { seat, .. } => seat == liar,
-            What::LostHistory => false,
             _ => true,
         };
         let lies = claims.into_iter().map(|(turn, hash)| {

@@ -187,7 +187,7 @@ fn once_a_deadline_has_passed() {
              32001 resign white as r  -> refused MatchFinished; {over}
              32001 claim black 1 7 -> refused MatchFinished; {over}
              32001 claim white 1 7 -> refused MatchFinished; {over}
-             32001 lost -> refused MatchFinished; {over}
+             32001 lost -> done; ends Void LostHistory at 32001
              32001 tick               -> done; {over}"
         ),
     );
@@ -347,7 +347,7 @@ fn once_the_time_to_reveal_has_passed() {
              12501 abort                -> refused MatchFinished; {over}
              12501 claim black 1 7 -> refused MatchFinished; {over}
              12501 claim white 1 7 -> refused MatchFinished; {over}
-             12501 lost -> refused MatchFinished; {over}
+             12501 lost -> done; ends Void LostHistory at 12501
              12501 tick                 -> done; {over}"
         ),
     );
