@@ -200,6 +200,11 @@ impl Account {
         state.games.get(game).is_some_and(|told| told.seals.contains_key(&(turn, i32::from(seat.number()))))
     }
 
+    /// Whether moves of a match are committed to first and revealed later.
+    pub(crate) fn is_commit_reveal(&self, game: &str) -> bool {
+        self.state().games.get(game).is_some_and(|told| told.terms.is_commit_reveal)
+    }
+
     /// A move with this salt must be refused and never be taken.
     pub(crate) fn hopeless(&self, game: &str, salt: [u8; SALT_BYTES]) {
         if let Some(told) = self.state().games.get_mut(game) {

@@ -1,8 +1,10 @@
 //! The end of a run: what is stored of every match, against what was told of it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::TryStreamExt as _;
 use prost::Message as _;
 use tokio::time::{Instant, sleep};
 use whattheshell::prost_types::Timestamp;
@@ -32,7 +34,12 @@ pub(crate) async fn audit(arena: &Arc<Arena>, time: Time) -> anyhow::Result<Vec<
     let mut notes = Vec::new();
     settle(arena, &mut notes).await?;
     let mut owned_up = 0;
-    for (name, told) in arena.account.take_games() {
+    let games = arena.account.take_games();
+    let players: BTreeSet<&str> = games.values().map(|told| told.terms.token.as_str()).collect();
+    for token in players {
+        check_list(arena, token).await?;
+    }
+    for (name, told) in games {
         let mut transcripts = Vec::new();
         for node in 0..arena.fleet.networks.len() {
             match transcript(arena, node, &told.terms.token, &name).await {
@@ -80,6 +87,18 @@ async fn settle(arena: &Arena, notes: &mut Vec<String>) -> anyhow::Result<()> {
         }
         sleep(PAUSE).await;
     }
+}
+
+/// Nobody is said to be in a match that is over.
+async fn check_list(arena: &Arena, token: &str) -> anyhow::Result<()> {
+    let player = client(arena, 0).player(token)?;
+    let live: Vec<v1::MatchSummary> = player.matches(Some(false)).try_collect().await?;
+    // What a store forgot may be in a list.
+    for game in live.iter().filter(|_| arena.account.is_lossless()) {
+        let what = format!("{}: {} is still said to play", game.name, player.name());
+        arena.account.complain(Break::Stuck, what);
+    }
+    Ok(())
 }
 
 async fn transcript(arena: &Arena, node: usize, token: &str, name: &str) -> Result<Transcript, Error> {

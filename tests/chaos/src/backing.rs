@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use redis_servers::{ClusterServers, Flavor, Options, Sentinel, Server, Servers as _, Single};
+use redis_servers::{ClusterServers, FaultProxy, Flavor, Options, Sentinel, Server, Servers as _, Single};
 
 /// The longest servers may take until all are in order again.
 const IN_ORDER_MAX: Duration = Duration::from_secs(60);
@@ -13,6 +13,8 @@ const IN_ORDER_MAX: Duration = Duration::from_secs(60);
 pub(crate) enum Store {
     /// One server.
     Single,
+    /// One server, behind a network that fails on demand.
+    FarAway,
     /// A primary and two replicas; acknowledged once the primary has it.
     Sentinel,
     /// A primary and two replicas; acknowledged once so many replicas have it, too.
@@ -27,7 +29,7 @@ impl Store {
     /// For a report.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Single => "single primary",
+            Self::Single | Self::FarAway => "single primary",
             Self::Sentinel => "sentinel primary",
             Self::SentinelReplicas(1) => "sentinel replicas=1",
             Self::SentinelReplicas(_) => "sentinel replicas=2",
@@ -39,7 +41,7 @@ impl Store {
     /// As `wts serve --durability` has it.
     pub(crate) fn durability(self) -> String {
         match self {
-            Self::Single | Self::Sentinel | Self::Cluster => "primary".to_owned(),
+            Self::Single | Self::FarAway | Self::Sentinel | Self::Cluster => "primary".to_owned(),
             Self::SentinelReplicas(count) => format!("replicas={count}"),
             Self::ClusterReplica => "replicas=1".to_owned(),
         }
@@ -58,6 +60,7 @@ impl Backing {
         let options = Options::new();
         Ok(match store {
             Store::Single => Self::Single(Single::start(flavor, &options).await?),
+            Store::FarAway => Self::Single(Single::start(flavor, &options.behind_proxies()).await?),
             Store::Sentinel => Self::Sentinel(Sentinel::start(flavor, &options).await?),
             Store::SentinelReplicas(count) => {
                 Self::Sentinel(Sentinel::start(flavor, &options.min_replicas_to_write(count)).await?)
@@ -75,6 +78,15 @@ impl Backing {
             Self::Single(single) => single.url(),
             Self::Sentinel(sentinel) => sentinel.url(),
             Self::Cluster(cluster) => cluster.url(),
+        }
+    }
+
+    /// The networks in front of the servers.
+    pub(crate) fn networks(&self) -> &[FaultProxy] {
+        match self {
+            Self::Single(single) => single.proxies(),
+            Self::Sentinel(sentinel) => sentinel.proxies(),
+            Self::Cluster(cluster) => cluster.proxies(),
         }
     }
 

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use rand::RngExt as _;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom as _, IteratorRandom as _};
-use redis_servers::{Sentinel, Server, Takeover};
+use redis_servers::{Direction, Mode, Sentinel, Server, Takeover};
 use tokio::time::{Instant, sleep};
 
 use crate::account::Break;
@@ -57,7 +57,7 @@ pub(crate) async fn go_wrong(
     span: &Span,
 ) -> anyhow::Result<()> {
     match scenario {
-        Scenario::NodeKill => kill_nodes(arena, random, span, 800..2_000).await,
+        Scenario::NodeKill => kill_nodes(arena, random, span, 1_000..4_000).await,
         Scenario::KilledBeforeFollowUp => kill_nodes(arena, random, span, 100..700).await,
         Scenario::RollingRestart => restart_nodes(arena, span).await,
         Scenario::PrimaryKillReplicas | Scenario::PrimaryKill => kill_primaries(arena, random, span).await,
@@ -73,6 +73,7 @@ pub(crate) async fn go_wrong(
             tokio::time::sleep_until(span.until).await;
             Ok(())
         }
+        Scenario::BadNetwork => disturb_networks(arena, random, span).await,
         Scenario::Simultaneous => play_at_once(arena, span).await,
     }
 }
@@ -244,6 +245,26 @@ async fn migrate_slots(arena: &Arena, random: &mut StdRng, span: &Span) -> anyho
         let slot = from.ask(&["CLUSTER", "KEYSLOT", key.text()]).await?.number().context("a slot")?;
         arena.account.fault();
         cluster.migrate_slot(u16::try_from(slot)?, to).await?;
+    }
+    Ok(())
+}
+
+async fn disturb_networks(arena: &Arena, random: &mut StdRng, span: &Span) -> anyhow::Result<()> {
+    while span.goes_on() {
+        pause(random, 200..1_000).await;
+        let networks = arena.fleet.networks.iter().chain(arena.fleet.backing.networks());
+        let network = networks.choose(random).context("a network")?;
+        let delay = Duration::from_millis(random.random_range(20..400));
+        let mode =
+            *[Mode::Delay(delay), Mode::BlackHole, Mode::Drop, Mode::Cut].choose(random).context("one")?;
+        arena.account.fault();
+        match random.random_range(0..3) {
+            0 => network.set_one(Direction::ToServer, mode),
+            1 => network.set_one(Direction::ToClient, mode),
+            _ => network.set(mode),
+        }
+        pause(random, 20..1_500).await;
+        network.set(Mode::Pass);
     }
     Ok(())
 }

@@ -43,6 +43,8 @@ pub enum Scenario {
     SlotMigration,
     /// The nodes' clocks differ by a minute.
     SkewedClocks,
+    /// Connections between clients and nodes and between nodes and Redis are slow, break and fall silent.
+    BadNetwork,
     /// Both players seal at the same instant through different nodes.
     Simultaneous,
     /// Nodes are killed while matches end, between a commit and what follows from it.
@@ -85,6 +87,7 @@ impl Scenario {
             Self::PublishBeforeDurable => "publish_before_durable",
             Self::SlotMigration => "slot_migration",
             Self::SkewedClocks => "skewed_clocks",
+            Self::BadNetwork => "bad_network",
             Self::Simultaneous => "simultaneous",
             Self::KilledBeforeFollowUp => "killed_before_follow_up",
         }
@@ -99,6 +102,7 @@ impl Scenario {
             Self::FailoverOldPrimaryAlive => Store::ClusterReplica,
             Self::PrimaryKillReplicas | Self::PublishBeforeDurable => Store::SentinelReplicas(1),
             Self::SlotMigration => Store::Cluster,
+            Self::BadNetwork => Store::FarAway,
             _ => Store::Single,
         }
     }
@@ -120,6 +124,7 @@ impl Scenario {
             | Self::RedisStopped
             | Self::FailoverOldPrimaryAlive
             | Self::Aba
+            | Self::BadNetwork
             | Self::PublishBeforeDurable => Time::Moved,
             _ => Time::Calm,
         }

@@ -222,7 +222,20 @@ impl SeatPlay {
         if let Some(end) = self.send(turn, cell).await {
             return Some(end);
         }
+        self.check_heard(turn);
         self.repeat(turn, cell, &opening).await
+    }
+
+    /// A search that does not hear the player himself would hear nobody.
+    fn check_heard(&self, turn: u32) {
+        let (game, arena) = (self.handle.name(), &self.arena);
+        let is_open = !arena.account.is_commit_reveal(game);
+        let is_sealed = self.handle.seat().is_some_and(|seat| arena.account.has_sealed(game, turn, seat));
+        if is_open && is_sealed && !arena.secrets.has_sent(self.who, game, turn) {
+            arena
+                .account
+                .complain(Break::Misjudged, format!("{game}: the move of turn {turn} was not overheard"));
+        }
     }
 
     /// Sends a seal until there is an answer.

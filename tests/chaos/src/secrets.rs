@@ -71,6 +71,15 @@ impl Secrets {
         });
     }
 
+    /// Whether it was heard that a player has sent his move of a turn in the open.
+    pub(crate) fn has_sent(&self, who: Who, game: &str, turn: u32) -> bool {
+        let state = self.state();
+        // Those that both have sent are kept no longer.
+        state.open.iter().all(|secret| {
+            secret.is_sent || secret.who != who || secret.game != game || secret.turn != Some(turn)
+        })
+    }
+
     /// Somebody receives these bytes.
     pub(crate) fn receives(&self, who: Who, bytes: &[u8]) {
         let mut state = self.state();
@@ -118,4 +127,49 @@ fn found(open: &[Secret], bytes: &[u8], wanted: impl Fn(&Secret) -> bool) -> Vec
         found.extend(wanted.iter().copied().filter(|index| open[*index].salt == part));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAME: &str = "matches/one";
+
+    /// Two players have drawn a salt each, 1 and 2, for one turn.
+    fn two() -> Secrets {
+        let secrets = Secrets::default();
+        secrets.drawn(1, GAME, Some(1), [1; SALT_BYTES]);
+        secrets.drawn(2, GAME, Some(1), [2; SALT_BYTES]);
+        secrets
+    }
+
+    fn around(salt: u8) -> Vec<u8> {
+        [vec![9; 5], vec![salt; SALT_BYTES], vec![9; 5]].concat()
+    }
+
+    #[test]
+    fn a_salt_is_a_leak_to_anybody_else_until_both_have_sent_theirs() {
+        let secrets = two();
+        secrets.sends(1, &around(1));
+        secrets.receives(1, &around(1));
+        assert_eq!(secrets.leaks().0, 0, "its own player knows it");
+        secrets.receives(2, &around(1));
+        secrets.receives(3, &around(1));
+        assert_eq!(secrets.leaks().0, 2);
+        secrets.sends(2, &around(2));
+        secrets.receives(3, &around(1));
+        secrets.receives(1, &around(2));
+        assert_eq!(secrets.leaks().0, 2, "both are public now");
+    }
+
+    #[test]
+    fn a_refused_move_never_becomes_public() {
+        let secrets = two();
+        secrets.drawn(1, GAME, None, [3; SALT_BYTES]);
+        for (who, salt) in [(1, 1), (1, 3), (2, 2)] {
+            secrets.sends(who, &around(salt));
+        }
+        secrets.receives(2, &around(3));
+        assert_eq!(secrets.leaks().0, 1);
+    }
 }
