@@ -1,5 +1,6 @@
 //! Reads every record of a store and checks that they agree.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use referee::Match;
@@ -52,7 +53,8 @@ pub fn check(directory: &Path, keyring: &Keyring) -> Result<Checked, OpenError> 
     let directory = Directory::open(directory)?;
     let copy = ReadingCopy::of(&directory)?;
     let disk = copy.open()?;
-    let mut check = Check { view: disk.view(), keyring, found: Checked::default() };
+    let view = disk.view();
+    let mut check = Check { expiring: expiring(&view)?, view, keyring, found: Checked::default() };
     check.matches(Space::Live)?;
     check.matches(Space::Rest)?;
     check.stray_turns()?;
@@ -64,8 +66,16 @@ pub fn check(directory: &Path, keyring: &Keyring) -> Result<Checked, OpenError> 
     Ok(check.found)
 }
 
+/// The matches that have a time at which they are forgotten, whatever the retention was when they ended.
+fn expiring(view: &View) -> Result<HashSet<MatchId>, fjall::Error> {
+    let entries = view.all(Space::Expiry).map(|entry| Ok(key::read_expiry(&entry?.0).map(|(_, id)| id)));
+    entries.filter_map(Result::transpose).collect()
+}
+
 struct Check<'a> {
     view: View,
+    /// The matches that are forgotten at some time.
+    expiring: HashSet<MatchId>,
     keyring: &'a Keyring,
     found: Checked,
 }
@@ -99,16 +109,14 @@ impl Check<'_> {
         if rests == (space == Space::Live) {
             self.problem(|| format!("match {id}: it is kept as if it were {}", space.name()));
         }
-        let until = shard::kept_until(game).filter(|_| rests);
-        match until {
-            None => self.found.live += 1,
-            Some(until) => {
-                self.found.finished += 1;
-                if self.view.get(Space::Expiry, &key::expiry(until, id))?.is_none() {
-                    self.problem(|| format!("match {id}: it would be kept for ever"));
-                }
-                self.is_listed(game)?;
+        if rests {
+            self.found.finished += 1;
+            if !self.expiring.contains(&id) {
+                self.problem(|| format!("match {id}: it would be kept for ever"));
             }
+            self.is_listed(game)?;
+        } else {
+            self.found.live += 1;
         }
         if space == Space::Live && self.view.get(Space::Rest, id.as_bytes())?.is_some() {
             self.problem(|| format!("match {id}: it is stored twice"));

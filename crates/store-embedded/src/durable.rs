@@ -11,10 +11,11 @@ use store::{Clock, Indexed, PageKey, StoreError, Stored};
 use tokio::sync::oneshot;
 
 use crate::directory::Directory;
-use crate::disk::{Disk, Durability, Space, View, Write};
+use crate::disk::{Disk, Space, View, Write};
 use crate::error::OpenError;
 use crate::memory::{Memory, SHARDS, lock};
 use crate::open::Open;
+use crate::options::Options;
 use crate::shard::Behind;
 use crate::single_node::SingleNode;
 use crate::writer::{Clocks, Submission, Writer};
@@ -32,6 +33,8 @@ pub struct Durable {
     writer: Writer,
     reader: Reader,
     pub(crate) keyring: Keyring,
+    /// How long a finished match can be read, ms.
+    pub(crate) retention_ms: u64,
     next_sweep_ms: AtomicU64,
     /// The last to go: the next process may come now.
     _open: Open,
@@ -41,7 +44,7 @@ pub struct Durable {
 #[derive(Clone)]
 pub(crate) struct Reader {
     pub(crate) disk: Disk,
-    keyring: Keyring,
+    pub(crate) keyring: Keyring,
 }
 
 impl SingleNode<Durable> {
@@ -52,10 +55,10 @@ impl SingleNode<Durable> {
     /// # Errors
     /// If another process has the directory open, a newer program wrote it, or it cannot be read.
     pub fn open(path: &Path, clock: Arc<dyn Clock>, keyring: Keyring) -> Result<Self, OpenError> {
-        Self::open_with(path, clock, keyring, Durability::Power)
+        Self::open_with(path, clock, keyring, Options::default())
     }
 
-    /// [`SingleNode::open`], with commits that survive what `durability` says.
+    /// [`SingleNode::open`], as `options` say; a [`Durability`](crate::Durability) is one of them.
     ///
     /// # Errors
     /// As [`SingleNode::open`].
@@ -63,15 +66,23 @@ impl SingleNode<Durable> {
         path: &Path,
         clock: Arc<dyn Clock>,
         keyring: Keyring,
-        durability: Durability,
+        options: impl Into<Options>,
     ) -> Result<Self, OpenError> {
+        let options = options.into();
         let directory = Directory::open_or_begin(path, |path| Disk::open(path).map(drop))?;
         let (open, disk) = Open::new(directory)?;
         let reader = Reader { disk, keyring: keyring.clone() };
-        let memory = Arc::new(reader.restore(clock)?);
+        let memory = Arc::new(reader.restore(clock, options)?);
         let clocks = Arc::clone(&memory) as Arc<dyn Clocks>;
-        let writer = Writer::new(reader.disk.clone(), durability, clocks);
-        let behind = Durable { writer, reader, keyring, next_sweep_ms: AtomicU64::new(0), _open: open };
+        let writer = Writer::new(reader.disk.clone(), options.durability, clocks);
+        let behind = Durable {
+            writer,
+            reader,
+            keyring,
+            retention_ms: options.retention_ms,
+            next_sweep_ms: AtomicU64::new(0),
+            _open: open,
+        };
         Ok(Self { memory, behind })
     }
 }
@@ -81,6 +92,14 @@ impl Behind for Durable {
 
     fn resting(&self, id: MatchId) -> Result<Option<Stored>, StoreError> {
         self.reader.resting(id)
+    }
+}
+
+impl Behind for Reader {
+    const KEEPS: bool = true;
+
+    fn resting(&self, id: MatchId) -> Result<Option<Stored>, StoreError> {
+        self.resting(id)
     }
 }
 
@@ -169,7 +188,7 @@ pub(crate) struct Expired {
 
 impl Reader {
     /// All that is live, in memory.
-    fn restore(&self, clock: Arc<dyn Clock>) -> Result<Memory, OpenError> {
+    fn restore(&self, clock: Arc<dyn Clock>, options: Options) -> Result<Memory, OpenError> {
         let view = self.disk.view();
         let mut clocks = Vec::new();
         for entry in view.all(Space::Clocks) {
@@ -180,8 +199,14 @@ impl Reader {
             clocks = vec![now; usize::from(SHARDS)];
         }
         let memory = Memory::new(clock, &clocks);
+        memory.retain_for(options.retention_ms);
+        let mut unopenable = Vec::new();
         for entry in view.all(Space::Live) {
-            memory.restore(self.live(&entry?)?);
+            let entry = entry?;
+            match self.live(&entry) {
+                Err(OpenError::UnknownKey { .. }) if options.ends_unopenable => unopenable.push(entry),
+                stored => memory.restore(stored?),
+            }
         }
         for shard in 0..memory.shard_count() {
             let (end, trimmed) = feed_on_disk::bounds(&view, shard)?;
@@ -202,13 +227,17 @@ impl Reader {
             ledger.requests.restore(key, request);
         }
         drop(ledger);
+        self.end_unopenable(&memory, &unopenable, options.retention_ms)?;
         Ok(memory)
     }
 
     fn live(&self, (key, value): &(Vec<u8>, Vec<u8>)) -> Result<Stored, OpenError> {
         let id = MatchId::try_from(&key[..]).map_err(|_| damaged("a match", &CodecError::Malformed))?;
         let stored = record::read_head(id, value, &self.keyring);
-        stored.map_err(|error| damaged(&format!("match {id}"), &error))
+        stored.map_err(|error| match error {
+            CodecError::UnknownKey { key_id } => OpenError::UnknownKey { match_id: id, key_id },
+            error => damaged(&format!("match {id}"), &error),
+        })
     }
 
     /// A match at rest.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sealing::{KeyId, MatchId};
 use thiserror::Error;
 
 /// Why a store cannot be opened. Nothing was changed.
@@ -44,6 +45,17 @@ pub enum OpenError {
         "the store is damaged: {0}; `wts store check` says more, `wts store restore` brings a backup back"
     )]
     Damaged(String),
+    /// A match waits with a sealed move that no key opens.
+    #[error(
+        "a sealed move of match {match_id} needs the key {key_id}, which is not among the keys: add it, for \
+         decryption only"
+    )]
+    UnknownKey {
+        /// The match.
+        match_id: MatchId,
+        /// The key's id.
+        key_id: KeyId,
+    },
     /// The directory cannot be read or written.
     #[error("{}: {source}", .path.display())]
     Io {

@@ -43,11 +43,13 @@ mod ledger;
 mod lists;
 mod memory;
 mod open;
+mod options;
 mod players;
 mod reading_copy;
 mod record;
 mod shard;
 mod single_node;
+mod unopenable;
 mod waiting;
 mod writer;
 
@@ -57,6 +59,7 @@ pub use disk::Durability;
 pub use durable::Durable;
 pub use error::OpenError;
 pub use export::{Export, ExportedMatch, export};
+pub use options::Options;
 pub use single_node::{Backing, Nothing, SingleNode};
 
 /// The store of one node, in a directory.

@@ -54,6 +54,11 @@ impl Memory {
         }
     }
 
+    /// Sets how long a finished match can be read, ms. Before any match is there.
+    pub(crate) fn retain_for(&self, retention_ms: u64) {
+        self.shards.iter().for_each(|shard| lock(shard).retention_ms = retention_ms);
+    }
+
     /// A shard, without telling it that somebody is there.
     fn quiet(&self, id: MatchId) -> MutexGuard<'_, Shard> {
         let index = usize::from(store::Shard::of(id, self.shard_count()).0) % self.shards.len();

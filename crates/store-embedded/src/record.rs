@@ -13,14 +13,19 @@ use crate::ledger::Kept;
 use crate::shard::{self, Prepared};
 
 /// What stores a change of a match.
-pub(crate) fn put_match(prepared: &Prepared, keyring: &Keyring) -> Result<Vec<Write>, CodecError> {
+pub(crate) fn put_match(
+    prepared: &Prepared,
+    keyring: &Keyring,
+    retention_ms: u64,
+) -> Result<Vec<Write>, CodecError> {
     let stored = &prepared.stored;
     let id = stored.head.id;
     // Drawn for this record alone.
     let nonces = PerSeat { black: rand::random(), white: rand::random() };
     let head = codec::encode_head(stored, keyring, &nonces)?;
     let mut writes = Vec::with_capacity(4);
-    if let (true, Some(until)) = (shard::rests(stored), shard::kept_until(&stored.head)) {
+    let until = shard::kept_until(&stored.head, retention_ms);
+    if let (true, Some(until)) = (shard::rests(stored), until) {
         writes.push(Write::put(Space::Rest, *id.as_bytes(), head));
         writes.push(Write::remove(Space::Live, *id.as_bytes()));
         writes.push(Write::put(Space::Expiry, key::expiry(until, id), Vec::new()));

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use crate::claims::{Claims, Turnstile};
 use crate::feed::{Feed, Order, Told};
+use crate::options::{self, Options};
 
 /// Matches a shard holds in memory at most: with 16 shards about 130,000, some 3 GB at 40 turns each.
 /// What comes above is refused rather than swapped.
@@ -20,9 +21,6 @@ const MATCHES_MAX: usize = 8_192;
 /// A gap between two operations above this counts as an outage, ms: three of the clockwork's pauses of
 /// at most a second.
 const OUTAGE_MIN_MS: u64 = 3_000;
-
-/// How long a finished match can still be read, ms: a week, longer than any claim or invite.
-pub(crate) const RETENTION_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
 
 /// Resolved turns of a match kept in memory where the others can be read from a disk: what a late seal
 /// or a stream that lags a little asks for.
@@ -73,8 +71,8 @@ pub(crate) fn rests(stored: &Stored) -> bool {
 }
 
 /// The last moment at which a finished match can be read.
-pub(crate) fn kept_until(head: &Match) -> Option<Stamp> {
-    head.finish().map(|finish| finish.at.plus_ms(RETENTION_MS))
+pub(crate) fn kept_until(head: &Match, retention_ms: u64) -> Option<Stamp> {
+    head.finish().map(|finish| finish.at.plus_ms(retention_ms))
 }
 
 /// One shard. Every operation takes the clock's time and is atomic under the shard's lock. A change has
@@ -88,6 +86,8 @@ pub(crate) struct Shard {
     due: BTreeSet<(Stamp, MatchId)>,
     /// Matches in memory that are at rest, by the end of their retention.
     resting: BTreeSet<(Stamp, MatchId)>,
+    /// How long a finished match can be read, ms.
+    pub(crate) retention_ms: u64,
     pub(crate) feed: Feed,
 }
 
@@ -100,6 +100,7 @@ impl Shard {
             changing: Claims::default(),
             due: BTreeSet::new(),
             resting: BTreeSet::new(),
+            retention_ms: options::retention_ms(Options::RETENTION_DAYS_DEFAULT),
             feed: Feed::new(number),
         }
     }
@@ -301,7 +302,8 @@ impl Shard {
 
     /// Takes a match out of memory that is no longer stored.
     pub(crate) fn forget(&mut self, id: MatchId) {
-        if let Some(until) = self.matches.remove(&id).and_then(|entry| kept_until(&entry.stored.head)) {
+        let entry = self.matches.remove(&id);
+        if let Some(until) = entry.and_then(|entry| kept_until(&entry.stored.head, self.retention_ms)) {
             self.resting.remove(&(until, id));
         }
     }
@@ -324,7 +326,7 @@ impl Shard {
         }
         let waiting = (!entry.stored.follow_ups.is_empty()).then_some(entry.stored.stamp);
         entry.due = postponed.or(waiting).or_else(|| entry.stored.head.due());
-        match (entry.due, kept_until(&entry.stored.head)) {
+        match (entry.due, kept_until(&entry.stored.head, self.retention_ms)) {
             (Some(due), _) => {
                 self.due.insert((due, id));
             }

@@ -18,6 +18,9 @@ use crate::key;
 use crate::ledger::{self, Expiring, Kept, Ledger};
 use crate::lists;
 use crate::memory::{Memory, SHARDS, lock};
+use crate::options;
+#[cfg(doc)]
+use crate::options::Options;
 use crate::record;
 use crate::shard::{self, Behind, Prepared, Step};
 
@@ -66,6 +69,14 @@ impl SingleNode<Nothing> {
         let memory = Arc::new(Memory::new(clock, &[now; SHARDS as usize]));
         Self { memory, behind: Nothing }
     }
+
+    /// The same store with another retention of finished matches, as
+    /// [`Options::with_retention_days`] takes it. It is to be set before the store is used.
+    #[must_use]
+    pub fn with_retention_days(self, days: u32) -> Self {
+        self.memory.retain_for(options::retention_ms(days));
+        self
+    }
 }
 
 impl<B: Backing> fmt::Debug for SingleNode<B> {
@@ -93,7 +104,7 @@ impl<B: Backing> SingleNode<B> {
         let id = prepared.stored.head.id;
         let told = prepared.told.as_ref().map(|told| told.position.order());
         let memory = Arc::clone(&self.memory);
-        let written = match record::put_match(&prepared, &durable.keyring) {
+        let written = match record::put_match(&prepared, &durable.keyring, durable.retention_ms) {
             Ok(writes) => durable.write(writes, move || {
                 let stored = prepared.stored.clone();
                 memory.apply::<B>(prepared);

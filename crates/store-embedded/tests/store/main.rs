@@ -5,6 +5,7 @@ mod copies;
 mod damage;
 mod feed;
 mod game;
+mod lost_key;
 mod older;
 mod place;
 mod reopened;

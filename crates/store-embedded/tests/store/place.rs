@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sealing::BoxKey;
 use store::codec::Keyring;
 use store::{Clock, ScriptedClock};
-use store_embedded::{Durability, EmbeddedStore, OpenError};
+use store_embedded::{Durability, EmbeddedStore, OpenError, Options};
 use tempfile::TempDir;
 
 /// Any time will do; one in the past shows that no other clock is asked.
@@ -36,6 +36,12 @@ pub(crate) fn keyring() -> Keyring {
 pub(crate) fn try_open(path: &Path, clock: &Arc<ScriptedClock>) -> Result<EmbeddedStore, OpenError> {
     let clock = Arc::clone(clock) as Arc<dyn Clock>;
     EmbeddedStore::open_with(path, clock, keyring(), Durability::Process)
+}
+
+/// Opens a store that can be opened, in another way.
+pub(crate) fn open_with(path: &Path, clock: &Arc<ScriptedClock>, options: Options) -> EmbeddedStore {
+    let clock = Arc::clone(clock) as Arc<dyn Clock>;
+    EmbeddedStore::open_with(path, clock, keyring(), options).expect("a store can be opened")
 }
 
 /// Opens a store that can be opened.

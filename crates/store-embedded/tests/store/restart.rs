@@ -4,6 +4,7 @@ use referee::Command;
 use rules::Seat;
 use sealing::EndReason;
 use store::{CommitOutcome, MatchStore as _, StoreError};
+use store_embedded::{Durability, Options};
 
 use crate::game;
 use crate::place;
@@ -120,6 +121,33 @@ async fn a_finished_match_is_read_until_its_retention_ends_and_then_gone_with_al
     drop(store);
     let checked = store_embedded::check(directory.path(), &place::keyring()).expect("it can be checked");
     assert_eq!(checked, store_embedded::Checked::default(), "nothing of it is left");
+}
+
+#[tokio::test]
+async fn a_match_is_kept_as_long_as_was_said_when_it_ended() {
+    let (clock, directory) = (place::clock(), place::directory());
+    let days = |days| Options::from(Durability::Process).with_retention_days(days);
+    let store = place::open_with(directory.path(), &clock, days(2));
+    let (one, other) = (game::id(1), game::id(2));
+    game::finished(&store, one, 3).await;
+    drop(store);
+    let store = place::open_with(directory.path(), &clock, days(0));
+    game::finished(&store, other, 3).await;
+    let before = game::load(&store, one).await;
+    clock.advance_ms(DAY_MS);
+    game::due(&store).await;
+    assert_eq!(game::load(&store, other).await.head.resolved, 3);
+    clock.advance_ms(DAY_MS);
+    game::due(&store).await;
+    assert_eq!(store.load(other).await, Err(StoreError::NotFound), "a day is the least");
+    assert_eq!(game::load(&store, one).await, before);
+    drop(store);
+    let checked = store_embedded::check(directory.path(), &place::keyring()).expect("it can be checked");
+    assert_eq!((checked.finished, checked.problems), (1, Vec::new()));
+    let store = place::open_with(directory.path(), &clock, days(2));
+    clock.advance_ms(20_000);
+    game::due(&store).await;
+    assert_eq!(store.load(one).await, Err(StoreError::NotFound));
 }
 
 #[tokio::test]

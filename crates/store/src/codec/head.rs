@@ -66,6 +66,19 @@ pub fn encode_head(
 /// The bytes are no head, or of a newer format; or one of its moves is in a box that no key of the
 /// keyring opens.
 pub fn decode_head(bytes: &[u8], keyring: &Keyring) -> Result<Stored, CodecError> {
+    read_head(bytes, Some(keyring))
+}
+
+/// Reads what [`encode_head`] wrote, but for the moves that are sealed in it: as if none had been opened. A
+/// match in this state can be ended, and cannot go on.
+///
+/// # Errors
+/// The bytes are no head, or of a newer format.
+pub fn decode_head_without_openings(bytes: &[u8]) -> Result<Stored, CodecError> {
+    read_head(bytes, None)
+}
+
+fn read_head(bytes: &[u8], keyring: Option<&Keyring>) -> Result<Stored, CodecError> {
     let head = super::read(bytes, |head: &record::Head| head.format)?;
     let match_id = MatchId::from_bytes(fixed(&head.match_id, "Head.match_id")?);
     let follow_ups = head.follow_ups.iter().map(read_follow_up).collect::<Result<_, _>>()?;
@@ -164,7 +177,11 @@ fn write_phase(phase: &Phase, lock: &Lock<'_>) -> Result<StoredPhase, CodecError
     })
 }
 
-fn read_phase(phase: StoredPhase, match_id: MatchId, keyring: &Keyring) -> Result<Phase, CodecError> {
+fn read_phase(
+    phase: StoredPhase,
+    match_id: MatchId,
+    keyring: Option<&Keyring>,
+) -> Result<Phase, CodecError> {
     Ok(match phase {
         StoredPhase::Waiting(waiting) => Phase::Waiting {
             joined: PerSeat { black: waiting.black_joined, white: waiting.white_joined },
@@ -196,7 +213,11 @@ fn write_open(open: &OpenTurn, lock: &Lock<'_>) -> Result<record::OpenTurn, Code
     Ok(record::OpenTurn { turn: open.turn, opened_ms: open.opened.as_ms(), black, white })
 }
 
-fn read_open(open: record::OpenTurn, match_id: MatchId, keyring: &Keyring) -> Result<OpenTurn, CodecError> {
+fn read_open(
+    open: record::OpenTurn,
+    match_id: MatchId,
+    keyring: Option<&Keyring>,
+) -> Result<OpenTurn, CodecError> {
     let turn = open.turn;
     let side = |side: record::OpenSide, seat: Seat| {
         let context = |commitment: Commitment| BoxContext { match_id, turn, seat, commitment };

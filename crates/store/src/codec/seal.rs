@@ -64,18 +64,19 @@ pub(super) fn write(
     Ok(record::Seal { facts: Some(write_facts(&seal.facts)), opening })
 }
 
+/// Without a keyring, its opening is left out.
 pub(super) fn read(
     seal: record::Seal,
     context: impl FnOnce(Commitment) -> BoxContext,
-    keyring: &Keyring,
+    keyring: Option<&Keyring>,
 ) -> Result<Seal, CodecError> {
     let facts = read_facts(required(seal.facts, "Seal.facts")?)?;
-    let unlock = |locked: record::LockedOpening| {
+    let unlock = |(locked, keyring): (record::LockedOpening, &Keyring)| {
         let key_id = locked.key_id.parse().map_err(|_| damaged("LockedOpening.key_id"))?;
         let sealed = SealBox::from_bytes(fixed(&locked.r#box, "LockedOpening.box")?);
         let key = keyring.key(&key_id).ok_or(CodecError::UnknownKey { key_id })?;
         open_box(key, &context(facts.commitment), &sealed).map_err(CodecError::Box)
     };
-    let opening = seal.opening.map(unlock).transpose()?;
+    let opening = seal.opening.zip(keyring).map(unlock).transpose()?;
     Ok(Seal { facts, opening })
 }

@@ -378,7 +378,7 @@ async fn a_key_that_was_retired_too_early_is_named() {
     fs::copy(data.keys(), &copy).expect("copied");
     data.says(&["keys", "retire", "box", &old, "--accept-loss"]);
 
-    data.refuses_to_serve(&[], &[&format!("a sealed move needs the key {old}")]);
+    data.refuses_to_serve(&[], &["a sealed move of match", &format!("needs the key {old}, which is not among")]);
     fs::rename(&copy, data.keys()).expect("moved back");
     let (_server, url) = data.serve();
     assert_eq!(bob_seals(&url, &name).await, [cell("E5"), cell("D4")]);
