@@ -80,8 +80,10 @@ pub async fn an_entry_is_in_the_feed_exactly_when_its_commit_is_stored(world: Ar
     if !has_feed(&world).await {
         return;
     }
-    let id = world.start().await;
+    let id = world.create(world.id()).await.head.id;
     let shard = world.shard(id);
+    assert_eq!(all(&world.store, shard, None).await, [], "a match that nobody has joined has not started");
+    let id = world.start_with(world.id_in(shard), 30_000).await;
     let late = world.judge(id, resign(Seat::White)).await;
     world.act(id, seal(Seat::Black, 1)).await;
     assert_eq!(told(&all(&world.store, shard, None).await, id), whole_life(0), "a seal tells nothing");

@@ -10,4 +10,5 @@ for _, entry in ipairs(redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'COUNT', ARGV
   entries[#entries + 1] = entry[2][2]
 end
 local ever = tonumber(redis.call('HGET', KEYS[2], 'feed')) or 0
-return { now, outage, ever, oldest and oldest[1], entries }
+-- A nil would end the reply.
+return { now, outage, ever, oldest and oldest[1] or false, entries }
