@@ -15,6 +15,7 @@ mod commands;
 mod convert;
 mod drain;
 mod drive;
+mod feed_cursor;
 mod feed_service;
 mod follow_up;
 mod guard;

@@ -220,7 +220,10 @@ pub(crate) async fn routes(node: &Arc<Node>, reflection: bool) -> Result<(Health
         .add_service(matches.max_decoding_message_size(REQUEST_BYTES_MAX))
         .add_service(matchmaking.max_decoding_message_size(REQUEST_BYTES_MAX))
         .add_service(players.max_decoding_message_size(REQUEST_BYTES_MAX))
-        .add_service(FeedServiceServer::new(Feed).max_decoding_message_size(REQUEST_BYTES_MAX));
+        .add_service(
+            FeedServiceServer::new(Feed { node: Arc::clone(node) })
+                .max_decoding_message_size(REQUEST_BYTES_MAX),
+        );
     if reflection {
         let builder = || {
             tonic_reflection::server::Builder::configure()

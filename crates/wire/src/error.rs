@@ -28,16 +28,15 @@ const METADATA_MAX: usize = 4;
 /// The most bytes of a text in an error, for the same reason.
 const TEXT_BYTES_MAX: usize = 200;
 
-/// The reasons that no server sends yet: the limits, pools, bans and feeds that they tell of are not there.
+/// The reasons that no server sends yet: the limits, pools and bans that they tell of are not there.
 /// Clients may know them already; a later server sends them.
-pub const NOT_SENT_YET: [ErrorReason; 7] = [
+pub const NOT_SENT_YET: [ErrorReason; 6] = [
     ErrorReason::TicketNotOpen,
     ErrorReason::AlreadyInMatch,
     ErrorReason::GuardianRequired,
     ErrorReason::PlayerBanned,
     ErrorReason::RateLimited,
     ErrorReason::StreamLimit,
-    ErrorReason::FeedTrimmed,
 ];
 
 /// One row of the error table.

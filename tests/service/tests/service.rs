@@ -22,6 +22,7 @@ mod service {
     mod descriptors;
     mod draws;
     mod expiry;
+    mod feed;
     mod home_secrecy;
     mod indistinguishable;
     mod invites;

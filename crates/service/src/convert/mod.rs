@@ -4,6 +4,7 @@
 //! nothing can fail. What a viewer may not see is left out in [`view`] and nowhere else.
 
 pub(crate) mod errors;
+pub(crate) mod feed;
 pub(crate) mod invite;
 pub(crate) mod request;
 pub(crate) mod settings;
