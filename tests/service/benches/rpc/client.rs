@@ -112,9 +112,21 @@ impl Messages {
     /// # Errors
     /// The stream ends.
     pub(crate) async fn next(&mut self) -> anyhow::Result<usize> {
+        Ok(self.next_bytes().await?.len())
+    }
+
+    /// Waits for a message and reads it.
+    ///
+    /// # Errors
+    /// The stream ends, or has another message.
+    pub(crate) async fn next_message<M: Message + Default>(&mut self) -> anyhow::Result<M> {
+        Ok(M::decode(self.next_bytes().await?)?)
+    }
+
+    async fn next_bytes(&mut self) -> anyhow::Result<Bytes> {
         loop {
-            if let Some(length) = self.take() {
-                return Ok(length);
+            if let Some(message) = self.take() {
+                return Ok(message);
             }
             let Some(data) = self.body.data().await else {
                 check_status(&self.body.trailers().await?.unwrap_or_default())?;
@@ -127,17 +139,18 @@ impl Messages {
     }
 
     /// Takes a message off, if one is there as a whole.
-    fn take(&mut self) -> Option<usize> {
+    fn take(&mut self) -> Option<Bytes> {
         let length = self.received.get(1..FRAME_HEAD_BYTES)?.get_u32() as usize;
         if self.received.len() < FRAME_HEAD_BYTES + length {
             return None;
         }
-        self.received.advance(FRAME_HEAD_BYTES + length);
+        self.received.advance(FRAME_HEAD_BYTES);
+        let message = self.received.split_to(length).freeze();
         if self.received.is_empty() {
             // Thousands of streams wait in this process.
             self.received = BytesMut::new();
         }
-        Some(length)
+        Some(message)
     }
 }
 

@@ -7,14 +7,33 @@ use crate::workload::Round;
 pub(crate) struct Samples {
     calls_per_s: Vec<f64>,
     cpu_us: Vec<f64>,
+    redis_cpu_us: Vec<f64>,
+    redis_scripts: Vec<f64>,
+    redis_commands: Vec<f64>,
+}
+
+/// What a round took of those who serve it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Spent {
+    /// The server's CPU time, µs.
+    pub(crate) cpu_us: f64,
+    /// That of the Redis behind it, µs.
+    pub(crate) redis_cpu_us: f64,
+    /// Scripts that it ran.
+    pub(crate) redis_scripts: f64,
+    /// Commands that it was sent, those included.
+    pub(crate) redis_commands: f64,
 }
 
 impl Samples {
-    /// Adds a round in which the server took `cpu_us` of CPU time.
-    pub(crate) fn add(&mut self, round: &Round, cpu_us: f64) {
+    /// Adds a round.
+    pub(crate) fn add(&mut self, round: &Round, spent: Spent) {
         let calls = round.calls as f64;
         self.calls_per_s.push(calls / round.took.as_secs_f64());
-        self.cpu_us.push(cpu_us / calls);
+        self.cpu_us.push(spent.cpu_us / calls);
+        self.redis_cpu_us.push(spent.redis_cpu_us / calls);
+        self.redis_scripts.push(spent.redis_scripts / calls);
+        self.redis_commands.push(spent.redis_commands / calls);
     }
 
     /// Calls a second.
@@ -27,6 +46,24 @@ impl Samples {
     pub(crate) fn cpu(&self, floor: &Self, conditions: &str) -> Figure {
         let what = "server's user and kernel time a call; ratio = value / floor, lower is better";
         Figure::new("us", &self.cpu_us, &floor.cpu_us, format!("{what}; {conditions}"))
+    }
+
+    /// The Redis's CPU time a call.
+    pub(crate) fn redis_cpu(&self, floor: &Self, conditions: &str) -> Figure {
+        let what = "Redis's user and kernel time a call; ratio = value / floor, lower is better";
+        Figure::new("us", &self.redis_cpu_us, &floor.redis_cpu_us, format!("{what}; {conditions}"))
+    }
+
+    /// Scripts that the Redis ran a call, whoever sent them and why.
+    pub(crate) fn redis_scripts(&self, floor: &Self, conditions: &str) -> Figure {
+        let what = "scripts that Redis ran a call, background included; ratio = value / floor";
+        Figure::new("scripts", &self.redis_scripts, &floor.redis_scripts, format!("{what}; {conditions}"))
+    }
+
+    /// Commands that the Redis was sent a call, likewise.
+    pub(crate) fn redis_commands(&self, floor: &Self, conditions: &str) -> Figure {
+        let what = "commands sent to Redis a call, background included; ratio = value / floor";
+        Figure::new("commands", &self.redis_commands, &floor.redis_commands, format!("{what}; {conditions}"))
     }
 }
 
@@ -56,10 +93,10 @@ impl Figure {
         let Self { unit, value, floor, ratio, conditions } = self;
         if json {
             println!(
-                r#"{{"name":"{name}","value":{value:.1},"unit":"{unit}","floor":{floor:.1},"ratio":{ratio:.3},"conditions":"{conditions}"}}"#
+                r#"{{"name":"{name}","value":{value:.2},"unit":"{unit}","floor":{floor:.2},"ratio":{ratio:.3},"conditions":"{conditions}"}}"#
             );
         } else {
-            println!("{name}: {value:.1} {unit}, floor {floor:.1}, ratio {ratio:.3} ({conditions})");
+            println!("{name}: {value:.2} {unit}, floor {floor:.2}, ratio {ratio:.3} ({conditions})");
         }
     }
 }

@@ -24,21 +24,35 @@ use crate::server::HEARTBEAT;
 
 /// Serves the floor on `listener` until `shutdown` resolves. Every message is of `answer_bytes`: a call
 /// is answered with one; a stream begins with one, has one more whenever a call is made, and after each
-/// silence of [`HEARTBEAT`]. The transport is set as the server sets its own.
+/// silence of [`HEARTBEAT`].
 pub(crate) async fn serve(
     listener: TcpListener,
     answer_bytes: usize,
     shutdown: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     let answer = Bytes::from(vec![0; answer_bytes]);
+    serve_with(Floor { answer, calls: watch::Sender::new(0) }, listener, shutdown).await
+}
+
+/// Serves this on `listener` until `shutdown` resolves. The transport is set as the server sets its own.
+pub(crate) async fn serve_with<S>(
+    service: S,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()>,
+) -> anyhow::Result<()>
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + NamedService,
+    S: Clone + Send + Sync + 'static,
+    S::Future: Send + 'static,
+{
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     tonic::transport::Server::builder()
         .accept_http1(true)
         .max_concurrent_streams(4_096)
         .http2_max_header_list_size(16 * 1024)
         .http2_keepalive_interval(Some(Duration::from_secs(30)))
         .http2_keepalive_timeout(Some(Duration::from_secs(20)))
-        .add_service(Floor { answer, calls: watch::Sender::new(0) })
+        .add_service(service)
         .serve_with_incoming_shutdown(incoming, shutdown)
         .await?;
     Ok(())
@@ -108,7 +122,7 @@ impl ServerStreamingService<Bytes> for Floor {
 }
 
 /// Messages as they come, neither encoded nor decoded.
-struct RawCodec;
+pub(crate) struct RawCodec;
 
 impl Codec for RawCodec {
     type Encode = Bytes;

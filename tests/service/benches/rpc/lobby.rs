@@ -76,6 +76,19 @@ impl Lobby {
 }
 
 impl Lobby {
+    /// Ends matches: of each, its name and the player who resigns.
+    pub(crate) async fn resign<'a>(
+        &self,
+        matches: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> anyhow::Result<()> {
+        let resigned = stream::iter(matches).map(async |(name, player)| {
+            let (name, player) = (name.to_owned(), player.to_owned());
+            let request = v1::ResignRequest { name, player, request_id: request_id() };
+            MatchServiceClient::new(self.channel.clone()).resign(keyed(request)).await.map(drop)
+        });
+        Ok(resigned.buffered(AT_ONCE).try_collect().await?)
+    }
+
     /// All of a match, as the server tells it.
     pub(crate) async fn transcript(&self, name: &str) -> anyhow::Result<v1::Transcript> {
         let request = v1::GetTranscriptRequest { name: name.to_owned(), ..Default::default() };

@@ -7,15 +7,21 @@
 // A bench is a program with a terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod bytes;
 mod client;
 mod fanout;
 mod figure;
 mod floor;
+mod heard;
+mod hint;
 mod idle;
 mod lobby;
 mod seal;
+mod seal_redis;
 mod server;
+mod shared_store;
 mod side;
+mod store_floor;
 mod verify;
 mod workload;
 
@@ -59,6 +65,26 @@ const BENCHES: &[Bench] = &[
         ],
         measure: || Box::pin(seal::embedded()),
     },
+    Bench {
+        names: &[
+            "seal_redis",
+            "seal_redis_cpu",
+            "seal_redis_redis_cpu",
+            "seal_redis_scripts",
+            "seal_redis_commands",
+            "seal_redis_256",
+            "seal_redis_256_cpu",
+            "seal_redis_256_redis_cpu",
+            "seal_redis_256_scripts",
+            "seal_redis_256_commands",
+        ],
+        measure: || Box::pin(seal_redis::beside_floor()),
+    },
+    Bench {
+        names: &["bytes_per_match", "bytes_per_match_finished"],
+        measure: || Box::pin(bytes::each_match()),
+    },
+    Bench { names: &["hint_latency", "hint_latency_p99"], measure: || Box::pin(hint::latency()) },
     Bench { names: &["receipt_signed", "receipt_signed_cpu"], measure: || Box::pin(seal::signed()) },
     Bench {
         names: &["transcript_verify", "transcript_verify_match"],
@@ -89,8 +115,8 @@ fn run() -> anyhow::Result<()> {
             "--json" => json = true,
             "--only" => only = Some(args.next().ok_or_else(|| anyhow::anyhow!("--only needs a name"))?),
             server::SERVE => {
-                let role = args.next().ok_or_else(|| anyhow::anyhow!("no role"))?;
-                return server::run(&role, args.next().map(Into::into));
+                let role: Vec<_> = args.map(Into::into).collect();
+                return server::run(&role);
             }
             other => anyhow::bail!("unknown argument {other}"),
         }

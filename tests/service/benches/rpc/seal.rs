@@ -10,7 +10,7 @@ use crate::side::{Caller, Side};
 use crate::workload::{self, Load};
 
 /// Rounds of which the median counts; odd, so that it is one of them.
-const ROUNDS: usize = 11;
+pub(crate) const ROUNDS: usize = 11;
 
 /// The same for each point of a curve.
 const CURVE_ROUNDS: usize = 5;
@@ -25,7 +25,7 @@ const CURVE: [usize; 4] = [1, 8, 64, 256];
 const CURVE_CONNECTIONS_MAX: usize = 4;
 
 /// The service on a store next to the floor: calls a second and the server's CPU time a call.
-pub(crate) async fn beside_floor(role: Role, caller: Caller) -> anyhow::Result<Vec<Figure>> {
+pub(crate) async fn beside_floor(role: Role<'_>, caller: Caller) -> anyhow::Result<Vec<Figure>> {
     let games = workload::games()?;
     let server = ServerProcess::start(role).await?;
     let mut service = Side::service(&server, &games, Load::USUAL, caller).await?;
@@ -114,7 +114,7 @@ async fn fsync_curve() -> anyhow::Result<Vec<Figure>> {
 }
 
 /// Plays the rounds of two sides in turns.
-async fn paired(side: &mut Side<'_>, floor: &mut Side<'_>, rounds: usize) -> anyhow::Result<()> {
+pub(crate) async fn paired(side: &mut Side<'_>, floor: &mut Side<'_>, rounds: usize) -> anyhow::Result<()> {
     side.samples = Samples::default();
     floor.samples = Samples::default();
     for _ in 0..rounds {
@@ -124,12 +124,13 @@ async fn paired(side: &mut Side<'_>, floor: &mut Side<'_>, rounds: usize) -> any
     Ok(())
 }
 
-const fn store(role: Role) -> &'static str {
+const fn store(role: Role<'_>) -> &'static str {
     match role {
         Role::Volatile => "volatile store",
         Role::Embedded(Durability::Process) => "embedded store without fsync",
         Role::Embedded(Durability::Power) => "embedded store, one fsync a group",
-        Role::Floor { .. } => "no store",
+        Role::Redis { .. } => "Redis",
+        Role::Floor { .. } | Role::StoreFloor { .. } => "no store",
     }
 }
 

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::thread;
@@ -18,13 +18,14 @@ use service::{NodeConfig, Server};
 use store::keys::Keys;
 use store::{Clock, Store, SystemClock};
 use store_embedded::{Durability, EmbeddedStore, VolatileStore};
+use store_redis::RedisStore;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 use tracing_subscriber::EnvFilter;
 
-use crate::floor;
+use crate::{floor, store_floor};
 
 /// The argument that makes this program a server.
 pub(crate) const SERVE: &str = "--serve";
@@ -41,7 +42,7 @@ pub(crate) const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// Which server a process is.
 #[derive(Clone, Copy)]
-pub(crate) enum Role {
+pub(crate) enum Role<'a> {
     /// The whole service on the volatile store, as `wts serve` puts it together.
     Volatile,
     /// The whole service on a store in a directory.
@@ -51,18 +52,28 @@ pub(crate) enum Role {
         /// Bytes of each answer's message.
         answer_bytes: usize,
     },
+    /// The whole service on a Redis.
+    Redis {
+        url: &'a str,
+        /// The file of the keys that all nodes of the store have.
+        keys: &'a Path,
+    },
+    /// The floor with one script a call, on a Redis that [`store_floor::prepare`] has been at.
+    StoreFloor { url: &'a str },
 }
 
-impl Role {
+impl Role<'_> {
     /// The words that tell a process its role.
     fn arguments(self, directory: Option<&TempDir>) -> Vec<OsString> {
-        let (word, detail) = match self {
-            Self::Volatile => ("volatile", None),
-            Self::Embedded(Durability::Power) => ("power", directory.map(|at| at.path().into())),
-            Self::Embedded(Durability::Process) => ("process", directory.map(|at| at.path().into())),
-            Self::Floor { answer_bytes } => ("floor", Some(answer_bytes.to_string().into())),
-        };
-        [Some(word.into()), detail].into_iter().flatten().collect()
+        let directory = || directory.map_or_else(OsString::new, |at| at.path().into());
+        match self {
+            Self::Volatile => vec!["volatile".into()],
+            Self::Embedded(Durability::Power) => vec!["power".into(), directory()],
+            Self::Embedded(Durability::Process) => vec!["process".into(), directory()],
+            Self::Floor { answer_bytes } => vec!["floor".into(), answer_bytes.to_string().into()],
+            Self::Redis { url, keys } => vec!["redis".into(), url.into(), keys.into()],
+            Self::StoreFloor { url } => vec!["store-floor".into(), url.into()],
+        }
     }
 }
 
@@ -76,11 +87,11 @@ pub(crate) struct ServerProcess {
 }
 
 impl ServerProcess {
-    pub(crate) async fn start(role: Role) -> anyhow::Result<Self> {
+    pub(crate) async fn start(role: Role<'_>) -> anyhow::Result<Self> {
         let directory = match role {
             // On the disk that the program was built on: what `/tmp` is differs.
             Role::Embedded(_) => Some(TempDir::new_in(env!("CARGO_TARGET_TMPDIR"))?),
-            Role::Volatile | Role::Floor { .. } => None,
+            _ => None,
         };
         let mut command = Command::new(env::current_exe()?);
         command.arg(SERVE).args(role.arguments(directory.as_ref()));
@@ -107,27 +118,35 @@ impl ServerProcess {
 
     /// CPU time that the process has taken so far, in user and kernel, µs.
     pub(crate) fn cpu_us(&self) -> anyhow::Result<f64> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
-        // The program's name, in parentheses, may hold anything; utime and stime are the 12th and 13th
-        // field after it.
-        let (_, fields) = stat.rsplit_once(')').context("/proc/PID/stat has no name")?;
-        let ticks = fields.split_ascii_whitespace().skip(11).take(2).map(str::parse::<f64>);
-        Ok(ticks.sum::<Result<f64, _>>()? * TICK_US)
+        cpu_us(self.pid)
     }
 }
 
-/// Serves in this process until stdin ends, in the role that the arguments say.
+/// CPU time that a process has taken so far, in user and kernel, µs.
+pub(crate) fn cpu_us(pid: u32) -> anyhow::Result<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The program's name, in parentheses, may hold anything; utime and stime are the 12th and 13th field
+    // after it.
+    let (_, fields) = stat.rsplit_once(')').context("/proc/PID/stat has no name")?;
+    let ticks = fields.split_ascii_whitespace().skip(11).take(2).map(str::parse::<f64>);
+    Ok(ticks.sum::<Result<f64, _>>()? * TICK_US)
+}
+
+/// Serves in this process until stdin ends, in the role that the arguments say: its name and what belongs
+/// to it.
 ///
-/// The service is put together as by `wts serve`. The floor is served as tonic's documentation does it, on
+/// The service is put together as by `wts serve`. The floors are served as tonic's documentation does it, on
 /// one runtime whose threads share all tasks.
-pub(crate) fn run(role: &str, detail: Option<OsString>) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: &[OsString]) -> anyhow::Result<()> {
     // As of `wts serve`: a subscriber has its price even where nothing is logged.
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_new("info")?)
         .with_writer(std::io::stderr)
         .init();
+    let (role, details) = arguments.split_first().context("no role")?;
+    let role = role.to_str().context("no role")?;
     let runtime = match role {
-        "floor" => tokio::runtime::Builder::new_multi_thread().enable_all().build()?,
+        "floor" | "store-floor" => tokio::runtime::Builder::new_multi_thread().enable_all().build()?,
         _ => tokio::runtime::Builder::new_current_thread().enable_all().build()?,
     };
     runtime.block_on(async {
@@ -135,30 +154,48 @@ pub(crate) fn run(role: &str, detail: Option<OsString>) -> anyhow::Result<()> {
         let mut out = tokio::io::stdout();
         out.write_all(format!("{}\n", listener.local_addr()?).as_bytes()).await?;
         out.flush().await?;
-        if role == "floor" {
-            let answer_bytes = detail.as_ref().and_then(|bytes| bytes.to_str()).context("no size")?;
-            return floor::serve(listener, answer_bytes.parse()?, stdin_ends()).await;
+        match role {
+            "floor" => floor::serve(listener, word(details, 0)?.parse()?, stdin_ends()).await,
+            "store-floor" => store_floor::serve(listener, word(details, 0)?, stdin_ends()).await,
+            _ => {
+                let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+                let keys = keys(role, details, &clock)?;
+                let store = store(role, details, &clock, &keys).await?;
+                Ok(service(store, clock, &keys).serve(listener, stdin_ends()).await?)
+            }
         }
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
-        let keys = Keys::generate(Stamp::from_ms(clock.now_ms()));
-        let store = store(role, detail, &clock, &keys)?;
-        Ok(service(store, clock, &keys).serve(listener, stdin_ends()).await?)
     })
 }
 
-fn store(
+/// What belongs to the role, by its place.
+fn word(details: &[OsString], place: usize) -> anyhow::Result<&str> {
+    details.get(place).and_then(|word| word.to_str()).context("a role lacks a word")
+}
+
+fn keys(role: &str, details: &[OsString], clock: &Arc<dyn Clock>) -> anyhow::Result<Keys> {
+    match role {
+        "redis" => Ok(Keys::load(Path::new(word(details, 1)?))?),
+        _ => Ok(Keys::generate(Stamp::from_ms(clock.now_ms()))),
+    }
+}
+
+async fn store(
     role: &str,
-    directory: Option<OsString>,
+    details: &[OsString],
     clock: &Arc<dyn Clock>,
     keys: &Keys,
 ) -> anyhow::Result<Arc<dyn Store>> {
     let durability = match role {
         "volatile" => return Ok(Arc::new(VolatileStore::new(Arc::clone(clock)))),
+        "redis" => {
+            let options = store_redis::Options::new(word(details, 0)?.parse()?);
+            return Ok(Arc::new(RedisStore::open(options, keys.keyring()).await?));
+        }
         "power" => Durability::Power,
         "process" => Durability::Process,
         other => anyhow::bail!("no server is called {other}"),
     };
-    let directory = PathBuf::from(directory.context("no directory")?);
+    let directory = PathBuf::from(word(details, 0)?);
     Ok(Arc::new(EmbeddedStore::open_with(&directory, Arc::clone(clock), keys.keyring(), durability)?))
 }
 

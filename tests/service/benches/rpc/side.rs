@@ -2,19 +2,29 @@
 
 use http::header::AUTHORIZATION;
 use middleware::API_KEY_HEADER;
+use redis_servers::Server as Redis;
 use rules::PerSeat;
 
 use crate::client::{self, Lane};
-use crate::figure::Samples;
+use crate::figure::{Samples, Spent};
 use crate::lobby::{self, Lobby};
-use crate::server::{API_KEY, ServerProcess};
+use crate::server::{API_KEY, ServerProcess, cpu_us};
 use crate::workload::{Load, Round, Script, Turn, Workload};
 
 pub(crate) const SEAL_MOVE: &str = "/whattheshell.v1.MatchService/SealMove";
 
+/// Runs of scripts.
+const SCRIPTS: [&str; 2] = ["eval", "evalsha"];
+
+/// Other commands that no script of a sealed move calls: whoever is connected has sent them.
+const COMMANDS: [&str; 8] =
+    ["ping", "wait", "zrange", "hget", "subscribe", "unsubscribe", "ssubscribe", "sunsubscribe"];
+
 /// One side: a way to call a server, the matches played that way and what was measured.
 pub(crate) struct Side<'a> {
     server: &'a ServerProcess,
+    /// The Redis behind the server.
+    redis: Option<&'a Redis>,
     games: &'a [Vec<Turn>],
     load: Load,
     lanes: Vec<Lane>,
@@ -47,6 +57,7 @@ impl<'a> Side<'a> {
         let head = client::head(SEAL_MOVE, (API_KEY_HEADER, API_KEY))?;
         Ok(Self {
             server,
+            redis: None,
             games,
             load,
             lanes: client::lanes(&server.address, load.connections, load.in_flight).await?,
@@ -76,15 +87,47 @@ impl<'a> Side<'a> {
         Ok(Self { caller, lobby: Some(lobby), ..side })
     }
 
+    /// The same, with what the Redis behind the server takes noted too.
+    pub(crate) fn over(self, redis: &'a Redis) -> Self {
+        Self { redis: Some(redis), ..self }
+    }
+
     /// Makes what a round may need, plays it and notes what it took.
     pub(crate) async fn round(&mut self) -> anyhow::Result<Round> {
         while !self.workload.is_ready() {
             self.make_matches().await?;
         }
-        let before_us = self.server.cpu_us()?;
+        let before = self.spent().await?;
         let round = self.workload.play(&mut self.lanes).await?;
-        self.samples.add(&round, self.server.cpu_us()? - before_us);
+        let after = self.spent().await?;
+        let spent = Spent {
+            cpu_us: after.cpu_us - before.cpu_us,
+            redis_cpu_us: after.redis_cpu_us - before.redis_cpu_us,
+            redis_scripts: after.redis_scripts - before.redis_scripts,
+            redis_commands: after.redis_commands - before.redis_commands,
+        };
+        self.samples.add(&round, spent);
         Ok(round)
+    }
+
+    /// What has been spent so far.
+    async fn spent(&self) -> anyhow::Result<Spent> {
+        let mut spent = Spent { cpu_us: self.server.cpu_us()?, ..Spent::default() };
+        if let Some((redis, pid)) = self.redis.and_then(|redis| Some((redis, redis.process_id()?))) {
+            spent.redis_cpu_us = cpu_us(pid)?;
+            let statistics = redis.ask(&["INFO", "commandstats"]).await?;
+            let calls = |commands: &[&str]| -> anyhow::Result<f64> {
+                let calls = commands.iter().map(|command| {
+                    let told = statistics.field(&format!("cmdstat_{command}"));
+                    let calls = told.strip_prefix("calls=").and_then(|rest| rest.split(',').next());
+                    calls.map_or(Ok(0.0), str::parse)
+                });
+                Ok(calls.sum::<Result<f64, _>>()?)
+            };
+            spent.redis_scripts = calls(&SCRIPTS)?;
+            spent.redis_commands = spent.redis_scripts + calls(&COMMANDS)?;
+        }
+        Ok(spent)
     }
 
     /// Makes as many matches as are played at once, of the games in their order.
