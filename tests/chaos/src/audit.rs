@@ -40,17 +40,15 @@ pub(crate) async fn audit(arena: &Arc<Arena>, time: Time) -> anyhow::Result<Vec<
         check_list(arena, token).await?;
     }
     for (name, told) in games {
-        let mut transcripts = Vec::new();
-        for node in 0..arena.fleet.networks.len() {
-            match transcript(arena, node, &told.terms.token, &name).await {
-                Ok(transcript) => transcripts.push(transcript),
-                Err(error) if !arena.account.is_lossless() => notes.push(format!("{name}: {error}")),
-                Err(error) => arena.account.complain(Break::Lost, format!("{name}: {error}")),
-            }
+        let mut transcripts = transcripts(arena, &name, &told.terms.token, &mut notes).await;
+        if !arena.account.is_lossless() && !are_alike(&transcripts) {
+            // Whoever looks first may find that history was lost, and end the match by that.
+            transcripts = self::transcripts(arena, &name, &told.terms.token, &mut notes).await;
         }
         let Some(stored) = transcripts.first() else { continue };
-        if transcripts.iter().any(|other| other.to_bytes() != stored.to_bytes()) {
-            arena.account.complain(Break::Duplicated, format!("{name}: the nodes tell different histories"));
+        if !are_alike(&transcripts) {
+            let told: Vec<_> = transcripts.iter().map(|told| shown(told.message())).collect();
+            arena.account.complain(Break::Duplicated, format!("{name}: the nodes tell {}", told.join(", ")));
         }
         let is_lossless = arena.account.is_lossless();
         let audit = Audit { name: &name, told: &told, stored: stored.message(), is_lossless };
@@ -87,6 +85,32 @@ async fn settle(arena: &Arena, notes: &mut Vec<String>) -> anyhow::Result<()> {
         }
         sleep(PAUSE).await;
     }
+}
+
+/// What every node tells of a match. One that a store has forgotten may be gone.
+async fn transcripts(arena: &Arena, name: &str, token: &str, notes: &mut Vec<String>) -> Vec<Transcript> {
+    let mut transcripts = Vec::new();
+    for node in 0..arena.fleet.networks.len() {
+        match transcript(arena, node, token, name).await {
+            Ok(transcript) => transcripts.push(transcript),
+            Err(error) if !arena.account.is_lossless() => notes.push(format!("{name}: {error}")),
+            Err(error) => arena.account.complain(Break::Lost, format!("{name}: {error}")),
+        }
+    }
+    transcripts
+}
+
+fn are_alike(transcripts: &[Transcript]) -> bool {
+    transcripts.windows(2).all(|pair| pair[0].to_bytes() == pair[1].to_bytes())
+}
+
+/// What tells a history from another one, for people.
+fn shown(history: &v1::Transcript) -> String {
+    let last =
+        history.turns.last().map(|turn| turn.hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect());
+    let last: String = last.unwrap_or_default();
+    let reason = history.finish.as_ref().map(v1::MatchFinished::reason);
+    format!("{} turns to {last} ended by {reason:?}", history.turns.len())
 }
 
 /// Nobody is said to be in a match that is over.
@@ -199,7 +223,8 @@ impl Audit<'_> {
         let reason = finish.reason();
         let flagged = matches!(reason, R::Flag | R::BothFlagged);
         let lost = reason == R::LostHistory && self.is_lossless;
-        if self.told.terms.is_abandoned && reason != R::BothFlagged {
+        let is_forgotten = reason == R::LostHistory && !self.is_lossless;
+        if self.told.terms.is_abandoned && reason != R::BothFlagged && !is_forgotten {
             broken.push((Break::Misjudged, format!("nobody sealed, and it ended by {reason:?}")));
         }
         let is_in_time = !matches!(reason, R::Flag | R::BothFlagged | R::FailedReveal | R::NoShow | R::Idle);

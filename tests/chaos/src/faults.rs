@@ -60,7 +60,8 @@ pub(crate) async fn go_wrong(
         Scenario::NodeKill => kill_nodes(arena, random, span, 1_000..4_000).await,
         Scenario::KilledBeforeFollowUp => kill_nodes(arena, random, span, 100..700).await,
         Scenario::RollingRestart => restart_nodes(arena, span).await,
-        Scenario::PrimaryKillReplicas | Scenario::PrimaryKill => kill_primaries(arena, random, span).await,
+        Scenario::PrimaryKillReplicas => kill_primaries(arena, random, span).await,
+        Scenario::PrimaryKill => kill_lone_primaries(arena, random, span).await,
         Scenario::RedisStopped => stop_redis(arena, span).await,
         Scenario::ScriptFlush => flush_scripts(arena, random, span).await,
         Scenario::ClientKillAll => kill_clients(arena, random, span).await,
@@ -119,6 +120,31 @@ async fn kill_primaries(arena: &Arena, random: &mut StdRng, span: &Span) -> anyh
         pause(random, 500..2_000).await;
         take_back(sentinel, primary).await?;
         pause(random, 500..2_000).await;
+    }
+    Ok(())
+}
+
+/// Cuts the replicas off: what the primary takes from now on, nobody else has. Returns it and them.
+async fn cut_off(sentinel: &Sentinel) -> anyhow::Result<(&Server, Vec<&Server>)> {
+    let (primary, replicas) = (sentinel.primary().await?, sentinel.replicas().await?);
+    // Else it would refuse what it alone has, and nothing would be lost.
+    primary.ask(&["CONFIG", "SET", "min-replicas-to-write", "0"]).await?;
+    replicas.iter().try_for_each(|replica| replica.stop())?;
+    primary.ask(&["CLIENT", "KILL", "TYPE", "replica"]).await?;
+    Ok((primary, replicas))
+}
+
+async fn kill_lone_primaries(arena: &Arena, random: &mut StdRng, span: &Span) -> anyhow::Result<()> {
+    let sentinel = arena.fleet.backing.sentinel()?;
+    while span.goes_on() {
+        let (primary, replicas) = cut_off(sentinel).await?;
+        pause(random, 20..400).await;
+        arena.account.fault();
+        primary.kill();
+        replicas.iter().try_for_each(|replica| replica.cont())?;
+        sentinel.replaced(primary, REPLACED_MAX).await?;
+        take_back(sentinel, primary).await?;
+        pause(random, 1_000..3_000).await;
     }
     Ok(())
 }
@@ -202,9 +228,8 @@ async fn stop_replicas(arena: &Arena, random: &mut StdRng, span: &Span) -> anyho
     let sentinel = arena.fleet.backing.sentinel()?;
     while span.goes_on() {
         pause(random, 500..2_000).await;
-        let replicas = sentinel.replicas().await?;
         arena.account.fault();
-        replicas.iter().try_for_each(|replica| replica.stop())?;
+        let (primary, replicas) = cut_off(sentinel).await?;
         sleep(UNDER_WAY).await;
         let before = arena.account.told();
         pause(random, 200..600).await;
@@ -215,7 +240,6 @@ async fn stop_replicas(arena: &Arena, random: &mut StdRng, span: &Span) -> anyho
         }
         // Every other time the primary dies with what nobody else has.
         if random.random_ratio(1, 2) {
-            let primary = sentinel.primary().await?;
             primary.kill();
             replicas.iter().try_for_each(|replica| replica.cont())?;
             sentinel.replaced(primary, REPLACED_MAX).await?;

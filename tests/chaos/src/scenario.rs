@@ -65,7 +65,6 @@ impl Scenario {
             Self::NodeKill,
             Self::PrimaryKillReplicas,
             Self::RedisStopped,
-            Self::ScriptFlush,
             Self::ClientKillAll,
             Self::Simultaneous,
         ]
