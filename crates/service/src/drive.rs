@@ -64,7 +64,7 @@ pub(crate) async fn drive(
         let Some(mut change) = transition.change else {
             return Ok(Driven { game, now, answer: transition.answer });
         };
-        if let Some(deadline) = deadline {
+        if let Some(deadline) = deadline.filter(|_| !base.is_lost) {
             let over = over(deadline, now)?;
             change.not_after = Some(change.not_after.map_or(over, |not_after| not_after.min(over)));
         }
@@ -72,7 +72,6 @@ pub(crate) async fn drive(
         let commit = Commit { expected, nonce: rand::random(), judged: now, change };
         match store.commit(commit).await.map_err(refused)? {
             CommitOutcome::Committed(stored) if base.is_lost => {
-                lost_history::voided(id);
                 base = Base { loaded: Loaded { stored, now }, is_read: true, is_lost: false };
             }
             CommitOutcome::Committed(stored) => {
@@ -100,6 +99,9 @@ impl Base {
     fn replace(&mut self, read: Loaded) {
         let is_lost = self.is_lost || lost_history::is_lost(&self.loaded.stored, &read.stored);
         let is_lost = is_lost && read.stored.head.finish().is_none();
+        if is_lost {
+            lost_history::tell(read.stored.head.id);
+        }
         *self = Self { loaded: read, is_read: true, is_lost };
     }
 }

@@ -10,7 +10,7 @@
 //! What one client says alone voids nothing: it is refused as HISTORY_REGRESSED.
 
 use referee::{Command, HistoryClaim, Match};
-use sealing::{Digest, MatchId, Receipt, Signature};
+use sealing::{Digest, EndReason, MatchId, Receipt, Signature};
 use store::{Store, StoreError, Stored};
 use tracing::warn;
 use wire::ApiError;
@@ -32,12 +32,19 @@ pub(crate) fn is_lost(seen: &Stored, read: &Stored) -> bool {
 
 /// Ends a match of which something is lost, if it is still played.
 pub(crate) async fn void(store: &dyn Store, id: MatchId) -> Result<(), ApiError> {
+    tell(id);
     drive(store, id, None, |_| Ok(Command::LostHistory)).await.map(drop)
 }
 
 /// Tells the log.
-pub(crate) fn voided(id: MatchId) {
+pub(crate) fn tell(id: MatchId) {
     warn!(%id, "a part of a match is lost: it is void");
+}
+
+fn tell_if_void(game: &Match) {
+    if game.finish().is_some_and(|finish| finish.reason == EndReason::LostHistory) {
+        tell(game.id);
+    }
 }
 
 /// Ends a match whose stored history no longer goes through a turn that this node has told a client of.
@@ -63,7 +70,9 @@ pub(crate) async fn claim(
 ) -> Result<(), ApiError> {
     let Ok(seat) = caller.seat(player, game) else { return Ok(()) };
     let claimed = |_: &Match| Ok(Command::ClaimHistory { seat, claim });
-    drive(node.store.as_ref(), game.id, caller.deadline(), claimed).await.map(drop)
+    let driven = drive(node.store.as_ref(), game.id, caller.deadline(), claimed).await?;
+    tell_if_void(&driven.game);
+    Ok(())
 }
 
 /// Ends a match, if it is still played, of which a receipt proves that something is lost.
@@ -90,7 +99,9 @@ pub(crate) async fn weigh(
         return if is_lost { void(store, id).await } else { Ok(()) };
     }
     let judged = |game: &Match| Ok(if lacks(game, &receipt) { Command::LostHistory } else { Command::Tick });
-    drive(store, id, None, judged).await.map(drop)
+    let driven = drive(store, id, None, judged).await?;
+    tell_if_void(&driven.game);
+    Ok(())
 }
 
 /// Whether a match that is played lacks what a receipt for a turn that had not resolved says is in.
