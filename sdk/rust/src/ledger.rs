@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rules::{Cell, Position, Seat};
 use sealing::{Commitment, Digest, Opening};
+use wire::v1;
 
 /// The most turns whose seals are kept: enough to repeat a seal whose answer was lost a while ago.
 const TURNS_MAX: usize = 8;
@@ -44,6 +45,8 @@ struct Entries {
     sealed: BTreeMap<u32, Vec<Sealed>>,
     /// What the opponent had committed himself to before a move was revealed here.
     opponent: BTreeMap<u32, Commitment>,
+    /// The last receipt that the server has signed: evidence, if it loses what the receipt is for.
+    last_receipt: Option<v1::SealReceipt>,
 }
 
 impl Ledger {
@@ -108,6 +111,16 @@ impl Ledger {
         if let Some(sealed) = sealed {
             sealed.has_receipt = true;
         }
+    }
+
+    /// Keeps a receipt whose signature holds, in the place of the last one.
+    pub(crate) fn keep_signed(&self, receipt: &v1::SealReceipt) {
+        self.entries().last_receipt = Some(receipt.clone());
+    }
+
+    /// The last receipt whose signature held.
+    pub(crate) fn last_receipt(&self) -> Option<v1::SealReceipt> {
+        self.entries().last_receipt.clone()
     }
 
     /// The server has refused this one for good.

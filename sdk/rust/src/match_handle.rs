@@ -127,8 +127,7 @@ impl MatchHandle {
             sign_receipt: self.sign_receipts,
             ..v1::SealMoveRequest::default()
         };
-        let call = async |channel, request| MatchServiceClient::new(channel).seal_move(request).await;
-        let answer = self.player.caller().unary(request, call).await;
+        let answer = self.send_seal(request).await;
         let answer = answer.inspect_err(|error| {
             // A move that may be in must stay: without its salt it cannot be revealed.
             if error.is_judgement() {
@@ -138,7 +137,25 @@ impl MatchHandle {
         let receipt = answer.receipt.ok_or(Error::Malformed("receipt"))?;
         self.check_receipt(&receipt, seat, turn, &sealed).await?;
         self.ledger.confirm(turn, &sealed.request_id);
+        if !receipt.signature.is_empty() {
+            self.ledger.keep_signed(&receipt);
+        }
         Ok(receipt)
+    }
+
+    /// Sends a seal. If the server says that it knows another history, once more with the last signed receipt,
+    /// if there is one: it may be for something that the server has lost.
+    async fn send_seal(&self, request: v1::SealMoveRequest) -> Result<v1::SealMoveResponse, Error> {
+        let call = async |channel, request| MatchServiceClient::new(channel).seal_move(request).await;
+        let answer = self.player.caller().unary(request.clone(), call).await;
+        let has_regressed = |error: &Error| error.reason() == Some(ErrorReason::HistoryRegressed);
+        match (answer, self.ledger.last_receipt()) {
+            (Err(error), Some(receipt)) if has_regressed(&error) => {
+                let evidence = v1::SealMoveRequest { last_receipt: Some(receipt), ..request };
+                self.player.caller().unary(evidence, call).await
+            }
+            (answer, _) => answer,
+        }
     }
 
     /// The player's seat, which most calls need.

@@ -177,7 +177,7 @@ impl Watcher {
             player: self.player.acting_for(),
             after_turn: Some(after_turn),
             after_hash,
-            last_receipt: None,
+            last_receipt: self.ledger.last_receipt(),
         };
         let call = async |channel, request| MatchServiceClient::new(channel).watch_match(request).await;
         self.player.caller().open(request, call).await

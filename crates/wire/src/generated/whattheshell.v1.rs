@@ -1884,15 +1884,17 @@ pub struct SealMoveRequest {
     pub player_signature: ::prost::alloc::vec::Vec<u8>,
     /// Optional: h_{turn-1} as the client knows it, 32 bytes. A client that built its commitment on
     /// another history than the server's is refused with HISTORY_REGRESSED instead of sealing a move
-    /// that cannot be verified.
+    /// that cannot be verified. If both players name the same turn and hash, and the server does not
+    /// know it, the match is void (END_REASON_LOST_HISTORY); one alone changes nothing.
     #[prost(bytes = "vec", tag = "8")]
     pub previous_hash: ::prost::alloc::vec::Vec<u8>,
     /// Whether the receipt is to be signed. It costs about as much as the rest of the call.
     #[prost(bool, tag = "9")]
     pub sign_receipt: bool,
-    /// Optional: the client's last signed receipt in this match, as evidence if the server has lost a
-    /// turn it had acknowledged. Looked at where the server's store can lose history, at a failover;
-    /// ignored where it cannot, as by a server that keeps its matches on one node.
+    /// Optional: the client's last signed receipt in this match, as evidence if the server has lost what it
+    /// is for, as a store can at a failover. If the server signed it and its turn lacks its commitment, the
+    /// match is void (END_REASON_LOST_HISTORY), and the call finds it so. A receipt that is not this server's,
+    /// of another match or without a signature proves nothing.
     #[prost(message, optional, tag = "10")]
     pub last_receipt: ::core::option::Option<SealReceipt>,
     /// The move, as the match's seal mode wants it; the other one is refused as SEAL_MODE_MISMATCH.
@@ -1955,12 +1957,14 @@ pub struct WatchMatchRequest {
     #[prost(uint32, optional, tag = "3")]
     pub after_turn: ::core::option::Option<u32>,
     /// Optional: the hash after `after_turn` as the client knows it, 32 bytes: h_t, or h_0 for turn 0. If
-    /// the server's differs, the stream ends with HISTORY_REGRESSED.
+    /// the server's differs, the call is refused with HISTORY_REGRESSED. Both players who name the same turn
+    /// and hash are believed, as in `SealMoveRequest.previous_hash`.
     #[prost(bytes = "vec", tag = "4")]
     pub after_hash: ::prost::alloc::vec::Vec<u8>,
-    /// Optional: the client's last signed receipt in this match, as evidence if the server has lost a
-    /// turn it had acknowledged. Looked at where the server's store can lose history, at a failover;
-    /// ignored where it cannot, as by a server that keeps its matches on one node.
+    /// Optional: the client's last signed receipt in this match, as evidence if the server has lost what it
+    /// is for, as a store can at a failover. If the server signed it and its turn lacks its commitment, the
+    /// match is void (END_REASON_LOST_HISTORY), and the call finds it so. A receipt that is not this server's,
+    /// of another match or without a signature proves nothing.
     #[prost(message, optional, tag = "5")]
     pub last_receipt: ::core::option::Option<SealReceipt>,
 }

@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use referee::Stamp;
 use rules::Seat;
-use service_tests::{Cluster, Duel, ReplicatedStore, START_MS, Setup, Watching, cell, reason};
+use service_tests::{Cluster, Duel, ReplicatedStore, START_MS, Setup, Watching, cell, reason, soon};
 use store::keys::Keys;
 use store::{Clock, ScriptedClock, Store};
 use tonic::Status;
+use whattheshell::{Client, MatchHandle, Update};
 use wire::v1::{self, EndReason, ErrorReason, MatchResult};
+
+use super::rust_client;
 
 /// Two nodes over a store that can fail over, and a match of three turns: its replica has two of them, and
 /// then takes over.
@@ -258,5 +261,44 @@ async fn a_stream_whose_turns_are_all_there_tells_the_end_itself() {
     loss.store.fail_over();
     loss.cluster.advance_ms(10_000).await;
     assert_eq!(watching.finished().await.reason(), EndReason::LostHistory);
+    loss.assert_void().await;
+}
+
+/// Black by the Rust client, with signed receipts.
+async fn client(loss: &Loss) -> MatchHandle {
+    let Loss { cluster, duel, .. } = loss;
+    let address = cluster.nodes[0].address;
+    let black = rust_client::at(cluster, duel, &duel.black, address, &Client::builder()).await;
+    black.with_signed_receipts(true)
+}
+
+#[tokio::test]
+async fn a_stream_of_the_rust_client_shows_its_receipt() {
+    let loss = Loss::prepare().await;
+    loss.store.cut_off();
+    let black = client(&loss).await;
+    soon("the receipt", black.seal(3, rust_client::cell("C1"))).await.unwrap();
+    loss.store.fail_over();
+    let mut stream = black.watch();
+    let reason = loop {
+        if let Update::Finished(finish) = rust_client::update(&mut stream).await {
+            break finish.message.reason();
+        }
+    };
+    assert_eq!(reason, EndReason::LostHistory);
+    loss.assert_void().await;
+}
+
+#[tokio::test]
+async fn a_seal_of_the_rust_client_shows_its_receipt_where_the_server_knows_another_history() {
+    let loss = Loss::prepare().await;
+    loss.store.cut_off();
+    let black = client(&loss).await;
+    soon("the receipt", black.seal(3, rust_client::cell("C1"))).await.unwrap();
+    loss.duel.send_seal(Seat::White, loss.seal(Seat::White, 3, "G9")).await.unwrap();
+    black.refresh().await.unwrap();
+    loss.store.fail_over();
+    let refused = soon("an answer", black.seal(4, rust_client::cell("D1"))).await.unwrap_err();
+    assert_eq!(refused.reason(), Some(ErrorReason::MatchFinished));
     loss.assert_void().await;
 }

@@ -399,7 +399,8 @@ class SealMoveRequest(_message.Message):
     previous_hash: _builtins.bytes
     """Optional: h_{turn-1} as the client knows it, 32 bytes. A client that built its commitment on
     another history than the server's is refused with HISTORY_REGRESSED instead of sealing a move
-    that cannot be verified.
+    that cannot be verified. If both players name the same turn and hash, and the server does not
+    know it, the match is void (END_REASON_LOST_HISTORY); one alone changes nothing.
     """
     sign_receipt: _builtins.bool
     """Whether the receipt is to be signed. It costs about as much as the rest of the call."""
@@ -409,9 +410,10 @@ class SealMoveRequest(_message.Message):
 
     @_builtins.property
     def last_receipt(self) -> Global___SealReceipt:
-        """Optional: the client's last signed receipt in this match, as evidence if the server has lost a
-        turn it had acknowledged. Looked at where the server's store can lose history, at a failover;
-        ignored where it cannot, as by a server that keeps its matches on one node.
+        """Optional: the client's last signed receipt in this match, as evidence if the server has lost what it
+        is for, as a store can at a failover. If the server signed it and its turn lacks its commitment, the
+        match is void (END_REASON_LOST_HISTORY), and the call finds it so. A receipt that is not this server's,
+        of another match or without a signature proves nothing.
         """
 
     def __init__(
@@ -540,13 +542,15 @@ class WatchMatchRequest(_message.Message):
     """
     after_hash: _builtins.bytes
     """Optional: the hash after `after_turn` as the client knows it, 32 bytes: h_t, or h_0 for turn 0. If
-    the server's differs, the stream ends with HISTORY_REGRESSED.
+    the server's differs, the call is refused with HISTORY_REGRESSED. Both players who name the same turn
+    and hash are believed, as in `SealMoveRequest.previous_hash`.
     """
     @_builtins.property
     def last_receipt(self) -> Global___SealReceipt:
-        """Optional: the client's last signed receipt in this match, as evidence if the server has lost a
-        turn it had acknowledged. Looked at where the server's store can lose history, at a failover;
-        ignored where it cannot, as by a server that keeps its matches on one node.
+        """Optional: the client's last signed receipt in this match, as evidence if the server has lost what it
+        is for, as a store can at a failover. If the server signed it and its turn lacks its commitment, the
+        match is void (END_REASON_LOST_HISTORY), and the call finds it so. A receipt that is not this server's,
+        of another match or without a signature proves nothing.
         """
 
     def __init__(

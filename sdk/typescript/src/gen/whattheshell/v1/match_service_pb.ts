@@ -460,7 +460,8 @@ export type SealMoveRequest = Message<"whattheshell.v1.SealMoveRequest"> & {
   /**
    * Optional: h_{turn-1} as the client knows it, 32 bytes. A client that built its commitment on
    * another history than the server's is refused with HISTORY_REGRESSED instead of sealing a move
-   * that cannot be verified.
+   * that cannot be verified. If both players name the same turn and hash, and the server does not
+   * know it, the match is void (END_REASON_LOST_HISTORY); one alone changes nothing.
    *
    * @generated from field: bytes previous_hash = 8;
    */
@@ -474,9 +475,10 @@ export type SealMoveRequest = Message<"whattheshell.v1.SealMoveRequest"> & {
   signReceipt: boolean;
 
   /**
-   * Optional: the client's last signed receipt in this match, as evidence if the server has lost a
-   * turn it had acknowledged. Looked at where the server's store can lose history, at a failover;
-   * ignored where it cannot, as by a server that keeps its matches on one node.
+   * Optional: the client's last signed receipt in this match, as evidence if the server has lost what it
+   * is for, as a store can at a failover. If the server signed it and its turn lacks its commitment, the
+   * match is void (END_REASON_LOST_HISTORY), and the call finds it so. A receipt that is not this server's,
+   * of another match or without a signature proves nothing.
    *
    * @generated from field: whattheshell.v1.SealReceipt last_receipt = 10;
    */
@@ -605,16 +607,18 @@ export type WatchMatchRequest = Message<"whattheshell.v1.WatchMatchRequest"> & {
 
   /**
    * Optional: the hash after `after_turn` as the client knows it, 32 bytes: h_t, or h_0 for turn 0. If
-   * the server's differs, the stream ends with HISTORY_REGRESSED.
+   * the server's differs, the call is refused with HISTORY_REGRESSED. Both players who name the same turn
+   * and hash are believed, as in `SealMoveRequest.previous_hash`.
    *
    * @generated from field: bytes after_hash = 4;
    */
   afterHash: Uint8Array;
 
   /**
-   * Optional: the client's last signed receipt in this match, as evidence if the server has lost a
-   * turn it had acknowledged. Looked at where the server's store can lose history, at a failover;
-   * ignored where it cannot, as by a server that keeps its matches on one node.
+   * Optional: the client's last signed receipt in this match, as evidence if the server has lost what it
+   * is for, as a store can at a failover. If the server signed it and its turn lacks its commitment, the
+   * match is void (END_REASON_LOST_HISTORY), and the call finds it so. A receipt that is not this server's,
+   * of another match or without a signature proves nothing.
    *
    * @generated from field: whattheshell.v1.SealReceipt last_receipt = 5;
    */
