@@ -6,6 +6,7 @@ mod configuration;
 mod data_directory;
 mod demo;
 mod demo_player;
+mod feed;
 mod instinct;
 mod keys_command;
 mod lines;
@@ -59,6 +60,8 @@ enum Command {
     /// One player of the demo
     #[command(hide = true)]
     DemoPlayer(demo_player::Arguments),
+    /// What happens in all matches, for a back end
+    Feed(feed::Arguments),
     /// List and rotate a server's secret keys
     Keys(keys_command::Arguments),
     /// A match in this terminal, by invite
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::DemoPlayer(arguments) => demo_player::run(&arguments),
+        Command::Feed(arguments) => feed::run(&arguments),
         Command::Keys(arguments) => keys_command::run(&arguments),
         Command::Play(arguments) => play::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),

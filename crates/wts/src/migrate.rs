@@ -49,7 +49,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let export = store_embedded::export(&arguments.from, &keys.keyring())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let taken = runtime.block_on(async {
-        let store = arguments.redis.open(store_options::location(&arguments.to)?, &keys).await?;
+        // What is taken over is no event.
+        let store = arguments.redis.open(store_options::location(&arguments.to)?, &keys, None).await?;
         let import = store.import().await?;
         let taken = take_over(&export, &import, &store).await.context(
             "the migration broke off; what is stored so far is not served. Start it again: it goes on",

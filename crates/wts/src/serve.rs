@@ -134,7 +134,8 @@ async fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<Emb
         api_keys = api_keys.backend(name, digest);
     }
     let heartbeat = Duration::from_secs(arguments.heartbeat_s);
-    let Opened { keys, store, embedded } = arguments.store.open(Arc::clone(&clock)).await?;
+    let has_reader = !arguments.backends.is_empty();
+    let Opened { keys, store, embedded } = arguments.store.open(Arc::clone(&clock), has_reader).await?;
     let server = Server {
         store,
         clock,

@@ -9,7 +9,7 @@ use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use referee::Stamp;
 use store::keys::{KeySource, Keys, KeysError, Role};
-use store::{Clock, Store};
+use store::{Clock, FeedLimits, Store};
 use store_embedded::{EmbeddedStore, VolatileStore};
 use store_redis::{Durability, Location, OpenError, Options, RedisStore, Tls};
 
@@ -17,6 +17,12 @@ use crate::data_directory;
 
 /// What makes the keys that nodes share.
 const NEW_KEYS: &str = "`wts keys new FILE` makes such a file, once for all nodes of a store";
+
+/// A day: a back end that is down for longer has more to mend than its feed.
+const FEED_HOURS_DEFAULT: u32 = 24;
+
+/// A month, hours: what happened earlier is in the back end's own records.
+const FEED_HOURS_MAX: i64 = 31 * 24;
 
 /// Options that say where matches are kept.
 #[derive(Args)]
@@ -35,6 +41,17 @@ pub(crate) struct StoreOptions {
     /// are asked for again, all tokens, join secrets of open invites, repetitions of requests
     #[arg(long, conflicts_with = "volatile")]
     new_keys: bool,
+
+    /// Hours for which a back end can read what happened in all matches (`WatchFeed`); at most a million entries are
+    /// kept, whatever their age. 0 switches the feed off. 24 if not given and there is a `--backend`, else 0. All
+    /// nodes of a store are to have the same
+    #[arg(
+        long,
+        env = "WTS_FEED_HOURS",
+        value_name = "HOURS",
+        value_parser = clap::value_parser!(u32).range(0..=FEED_HOURS_MAX)
+    )]
+    feed_hours: Option<u32>,
 
     /// Keep matches in a Redis or Valkey that any number of nodes share: `redis://HOST:PORT`,
     /// `redis+sentinel://HOST:PORT,HOST:PORT/SERVICE` or `redis+cluster://HOST:PORT,HOST:PORT`, with `USER:PASSWORD@` before
@@ -96,24 +113,29 @@ pub(crate) struct Opened {
 
 impl StoreOptions {
     /// Opens the store, or begins it where there is none. Must be called within the runtime that lives as
-    /// long as the store.
+    /// long as the store. `has_reader`: there is a back end, which may read the feed.
     ///
     /// # Errors
     /// The store or its keys cannot be had; the error says what to do.
-    pub(crate) async fn open(&self, clock: Arc<dyn Clock>) -> anyhow::Result<Opened> {
+    pub(crate) async fn open(&self, clock: Arc<dyn Clock>, has_reader: bool) -> anyhow::Result<Opened> {
+        let feed = self.feed(has_reader);
         if let Some(url) = &self.store {
-            return self.open_redis(url).await;
+            return self.open_redis(url, feed).await;
         }
         if self.volatile {
             let keys = KeySource::Ephemeral.load(Stamp::from_ms(clock.now_ms()))?;
-            return Ok(Opened { keys, store: Arc::new(VolatileStore::new(clock)), embedded: None });
+            return Ok(Opened {
+                keys,
+                store: Arc::new(VolatileStore::new(clock).with_feed(feed)),
+                embedded: None,
+            });
         }
         let (keys, store) = data_directory::open(&self.data, self.new_keys, clock)?;
-        let store = Arc::new(store);
+        let store = Arc::new(store.with_feed(feed));
         Ok(Opened { keys, store: Arc::clone(&store) as Arc<dyn Store>, embedded: Some(store) })
     }
 
-    async fn open_redis(&self, url: &str) -> anyhow::Result<Opened> {
+    async fn open_redis(&self, url: &str, feed: Option<FeedLimits>) -> anyhow::Result<Opened> {
         let location = location(url)?;
         let Some(file) = &self.keys else {
             bail!(
@@ -125,9 +147,16 @@ impl StoreOptions {
             KeysError::Missing { .. } => anyhow!("{error}. {NEW_KEYS}"),
             error => error.into(),
         })?;
-        let store = self.redis.open(location, &keys).await?;
+        let store = self.redis.open(location, &keys, feed).await?;
         store.check_keys(&lasting_id(&keys)).await.map_err(advised)?;
         Ok(Opened { keys, store: Arc::new(store), embedded: None })
+    }
+
+    /// How much of a feed is kept. It costs a fifth of the store's CPU, so there is none that nobody can read.
+    fn feed(&self, has_reader: bool) -> Option<FeedLimits> {
+        let hours = self.feed_hours.unwrap_or(if has_reader { FEED_HOURS_DEFAULT } else { 0 });
+        let retention_ms = u64::from(hours) * 60 * 60 * 1_000;
+        (retention_ms > 0).then_some(FeedLimits { retention_ms, ..FeedLimits::default() })
     }
 
     /// The directory that matches are kept in, if that is where they are.
@@ -137,12 +166,20 @@ impl StoreOptions {
 }
 
 impl RedisOptions {
-    /// Opens the store that is there, or begins it.
+    /// Opens the store that is there, or begins it, with so much of a feed.
     ///
     /// # Errors
     /// It cannot be reached, or does not suit; the error says what to do.
-    pub(crate) async fn open(&self, location: Location, keys: &Keys) -> anyhow::Result<RedisStore> {
-        let options = Options::new(location).with_durability(self.durability).with_tls(self.certificates()?);
+    pub(crate) async fn open(
+        &self,
+        location: Location,
+        keys: &Keys,
+        feed: Option<FeedLimits>,
+    ) -> anyhow::Result<RedisStore> {
+        let options = Options::new(location)
+            .with_durability(self.durability)
+            .with_tls(self.certificates()?)
+            .with_feed(feed);
         RedisStore::open(options, keys.keyring()).await.map_err(advised)
     }
 

@@ -4,6 +4,7 @@ use wire::{Collection, v1};
 
 use crate::call::Caller;
 use crate::client::mint;
+use crate::feed::FeedStream;
 use crate::{Error, Player};
 
 /// A session that acts for any player, by an API key. It never sees a sealed cell. Cheap to clone.
@@ -37,6 +38,25 @@ impl Backend {
         request: v1::MintPlayerTokenRequest,
     ) -> Result<v1::MintPlayerTokenResponse, Error> {
         mint(&self.caller, request).await
+    }
+
+    /// What happens in all matches, after `cursor`: the last [`FeedItem::cursor`](crate::FeedItem::cursor) that was
+    /// dealt with. Empty: from the oldest event that the server keeps.
+    ///
+    /// ```no_run
+    /// # async fn example(client: whattheshell::Client, key: &str) -> Result<(), whattheshell::Error> {
+    /// use futures::StreamExt as _;
+    /// let mut feed = client.backend(key)?.feed(Vec::new());
+    /// while let Some(item) = feed.next().await {
+    ///     let item = item?;
+    ///     println!("{}: {:?}", item.event.r#match, item.event.event);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn feed(&self, cursor: Vec<u8>) -> FeedStream {
+        FeedStream::new(self.caller.clone(), cursor)
     }
 
     /// A session that acts for `players/{player}`.
