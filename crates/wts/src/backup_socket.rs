@@ -25,6 +25,10 @@ const CHUNK_BYTES: usize = 64 * 1024;
 /// How long whoever takes a backup may take no bytes: the server does not wait for him when it stops.
 const STALL_MAX: Duration = Duration::from_secs(10);
 
+/// The pause after a failed accept. Without descriptors it fails again at once, and trying without a pause
+/// takes the whole core that could free some.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
 fn path(data: &Path) -> PathBuf {
     data.join(FILE_NAME)
 }
@@ -39,7 +43,7 @@ pub(crate) async fn serve(data: &Path, store: Arc<EmbeddedStore>) {
         }
     };
     loop {
-        let Ok((stream, _)) = listener.accept().await else { continue };
+        let stream = accept(&listener).await;
         let store = Arc::clone(&store);
         // One at a time: each reads the whole store.
         let sent = tokio::task::spawn_blocking(move || send(stream.into_std()?, &store)).await;
@@ -48,6 +52,22 @@ pub(crate) async fn serve(data: &Path, store: Arc<EmbeddedStore>) {
             Ok(Err(error)) => warn!(%error, "a backup could not be sent"),
             Err(error) => warn!(%error, "a backup failed"),
         }
+    }
+}
+
+/// Accepts one connection, however often that fails.
+async fn accept(listener: &UnixListener) -> tokio::net::UnixStream {
+    let mut told = false;
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return stream,
+            Err(error) if !told => {
+                warn!(%error, "nobody can connect for a backup; trying again");
+                told = true;
+            }
+            Err(_) => {}
+        }
+        tokio::time::sleep(ACCEPT_PAUSE).await;
     }
 }
 
