@@ -177,7 +177,7 @@ impl Invites {
             "" => None,
             name => Some(request::player("invitee", name)?),
         };
-        let ttl_ms = ttl_ms(request.ttl.as_ref())?;
+        let ttl_ms = ttl_ms(request.ttl.as_ref(), TTL_MAX_MS.min(self.node.match_retention_ms()))?;
         let mut draft = Draft {
             inviter_key: key(caller, &request.public_key)?,
             inviter,
@@ -324,12 +324,13 @@ fn key(caller: &Caller, bytes: &[u8]) -> Result<Option<PublicKey>, ApiError> {
     Ok(request::public_key("public_key", bytes)?.or(own))
 }
 
-fn ttl_ms(ttl: Option<&prost_types::Duration>) -> Result<u64, ApiError> {
-    let Some(ttl) = ttl else { return Ok(TTL_DEFAULT_MS) };
+fn ttl_ms(ttl: Option<&prost_types::Duration>, max_ms: u64) -> Result<u64, ApiError> {
+    let Some(ttl) = ttl else { return Ok(TTL_DEFAULT_MS.min(max_ms)) };
     let ms = duration_ms("ttl", ErrorReason::FieldInvalid, ttl)?;
-    if (TTL_MIN_MS..=TTL_MAX_MS).contains(&ms) {
+    if (TTL_MIN_MS..=max_ms).contains(&ms) {
         Ok(ms)
     } else {
-        Err(ApiError::field(ErrorReason::FieldInvalid, "ttl", "it is 1 minute to 7 days"))
+        let what = format!("it is 1 minute to {} days, as long as matches are kept", max_ms / DAY_MS);
+        Err(ApiError::field(ErrorReason::FieldInvalid, "ttl", &what))
     }
 }

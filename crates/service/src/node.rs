@@ -35,6 +35,8 @@ pub struct NodeConfig {
     /// Threads that serve connections, each with a runtime of its own: one a core where the process is
     /// there for the server. With 0 all is served on the runtime that the server is run on.
     pub workers: usize,
+    /// How long a finished match can be read at least; the store keeps it. Nobody is invited for longer.
+    pub match_retention: Duration,
 }
 
 impl Default for NodeConfig {
@@ -45,9 +47,13 @@ impl Default for NodeConfig {
             connections_max: CONNECTIONS_MAX,
             first_bytes_timeout: FIRST_BYTES_TIMEOUT,
             workers: 0,
+            match_retention: MATCH_RETENTION,
         }
     }
 }
+
+/// How long every store keeps a finished match if nothing else is said.
+const MATCH_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// One node: its store, its clock and what it keeps of matches in use.
 pub(crate) struct Node {
@@ -65,5 +71,9 @@ pub(crate) struct Node {
 impl Node {
     pub(crate) fn heartbeat_ms(&self) -> u64 {
         u64::try_from(self.config.heartbeat.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn match_retention_ms(&self) -> u64 {
+        u64::try_from(self.config.match_retention.as_millis()).unwrap_or(u64::MAX)
     }
 }

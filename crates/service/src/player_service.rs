@@ -18,9 +18,6 @@ use crate::page;
 use crate::player_watch;
 use crate::server::REQUEST_BYTES_MAX;
 
-/// How long a finished match can be read at least, ms; every store keeps it.
-const MATCH_RETENTION_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
-
 /// The service over one node.
 pub(crate) struct Players {
     pub(crate) node: Arc<Node>,
@@ -100,7 +97,7 @@ impl Players {
             turn_limit_max: Settings::TURN_LIMIT_MAX,
             heartbeat_interval: Some(duration(self.node.heartbeat_ms())),
             ticket_lease: None,
-            match_retention: Some(duration(MATCH_RETENTION_MS)),
+            match_retention: Some(duration(self.node.match_retention_ms())),
             token_ttl_max: Some(duration(middleware::TOKEN_TTL_MAX_MS)),
         }
     }

@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use referee::Stamp;
 use store::Clock;
 use store::keys::{KeySource, Keys};
-use store_embedded::EmbeddedStore;
+use store_embedded::{EmbeddedStore, Options};
 use tracing::warn;
 
 /// What is in a directory as soon as a store is begun there.
@@ -24,6 +24,7 @@ pub(crate) fn open(
     data: &Path,
     new_keys: bool,
     clock: Arc<dyn Clock>,
+    options: Options,
 ) -> anyhow::Result<(Keys, EmbeddedStore)> {
     std::fs::create_dir_all(data).with_context(|| format!("{} cannot be made", data.display()))?;
     let now = Stamp::from_ms(clock.now_ms());
@@ -33,26 +34,27 @@ pub(crate) fn open(
     let has_keys = path.try_exists().with_context(|| path.display().to_string())?;
     match (has_keys, new_keys) {
         (true, true) => bail!("the keys are there: {}. Start without --new-keys", path.display()),
-        (false, true) => open_with_new_keys(data, &path, clock, now),
+        (false, true) => open_with_new_keys(data, &path, clock, now, options.ending_unopenable()),
         (false, false) if has_store => bail!(lost(data, &path)),
         (_, false) => {
             let keys = KeySource::DataDirectory(data.to_owned()).load(now)?;
-            let store = EmbeddedStore::open(data, clock, keys.keyring())?;
+            let store = EmbeddedStore::open_with(data, clock, keys.keyring(), options)?;
             Ok((keys, store))
         }
     }
 }
 
-/// The keys are written once the store is known to open with them: until then the lost ones may still be
-/// found, and no file must seem to be theirs.
+/// Matches that wait with a move sealed under the lost keys are void. The keys are written once the store is
+/// known to open with them: until then no file must seem to be the lost ones.
 fn open_with_new_keys(
     data: &Path,
     path: &Path,
     clock: Arc<dyn Clock>,
     now: Stamp,
+    options: Options,
 ) -> anyhow::Result<(Keys, EmbeddedStore)> {
     let keys = Keys::generate(now);
-    let store = EmbeddedStore::open(data, clock, keys.keyring())
+    let store = EmbeddedStore::open_with(data, clock, keys.keyring(), options)
         .context("the store does not open with new keys, and none were made")?;
     keys.save(path)?;
     warn!(path = %path.display(), "new keys are made: copy them to a safe place");

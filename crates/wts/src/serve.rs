@@ -144,6 +144,7 @@ async fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<Emb
             dev: arguments.dev,
             connections_max: connections_max(arguments.connections_max)?,
             workers: arguments.workers.unwrap_or_else(cores),
+            match_retention: arguments.store.retention(),
             ..NodeConfig::default()
         },
         issuer: keys

@@ -4,13 +4,14 @@ use std::fmt;
 use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use referee::Stamp;
 use store::keys::{KeySource, Keys, KeysError, Role};
 use store::{Clock, FeedLimits, Store};
-use store_embedded::{EmbeddedStore, VolatileStore};
+use store_embedded::{EmbeddedStore, Options as EmbeddedOptions, VolatileStore};
 use store_redis::{Durability, Location, OpenError, Options, RedisStore, Tls};
 
 use crate::data_directory;
@@ -37,10 +38,22 @@ pub(crate) struct StoreOptions {
     volatile: bool,
 
     /// Make new keys for a store whose keys are lost for good. With the old ones go: moves that are sealed
-    /// and unresolved (while a match waits with one, the store does not open), signatures of receipts that
-    /// are asked for again, all tokens, join secrets of open invites, repetitions of requests
+    /// and unresolved (a match that waits with one is void), signatures of receipts that are asked for again,
+    /// all tokens, join secrets of open invites, repetitions of requests
     #[arg(long, conflicts_with = "volatile")]
     new_keys: bool,
+
+    /// Days for which a finished match can be read, in a directory or in memory: at least 1
+    #[arg(
+        long,
+        env = "WTS_RETENTION_DAYS",
+        value_name = "DAYS",
+        default_value_t = EmbeddedOptions::RETENTION_DAYS_DEFAULT,
+        value_parser = clap::value_parser!(u32)
+            .range(i64::from(EmbeddedOptions::RETENTION_DAYS_MIN)..=i64::from(EmbeddedOptions::RETENTION_DAYS_MAX)),
+        conflicts_with = "store"
+    )]
+    retention_days: u32,
 
     /// Hours for which a back end can read what happened in all matches (`WatchFeed`); at most a million entries are
     /// kept, whatever their age. 0 switches the feed off. 24 if not given and there is a `--backend`, else 0. All
@@ -124,13 +137,11 @@ impl StoreOptions {
         }
         if self.volatile {
             let keys = KeySource::Ephemeral.load(Stamp::from_ms(clock.now_ms()))?;
-            return Ok(Opened {
-                keys,
-                store: Arc::new(VolatileStore::new(clock).with_feed(feed)),
-                embedded: None,
-            });
+            let store = VolatileStore::new(clock).with_retention_days(self.retention_days).with_feed(feed);
+            return Ok(Opened { keys, store: Arc::new(store), embedded: None });
         }
-        let (keys, store) = data_directory::open(&self.data, self.new_keys, clock)?;
+        let options = EmbeddedOptions::default().with_retention_days(self.retention_days);
+        let (keys, store) = data_directory::open(&self.data, self.new_keys, clock, options)?;
         let store = Arc::new(store.with_feed(feed));
         Ok(Opened { keys, store: Arc::clone(&store) as Arc<dyn Store>, embedded: Some(store) })
     }
@@ -150,6 +161,13 @@ impl StoreOptions {
         let store = self.redis.open(location, &keys, feed).await?;
         store.check_keys(&lasting_id(&keys)).await.map_err(advised)?;
         Ok(Opened { keys, store: Arc::new(store), embedded: None })
+    }
+
+    /// How long a finished match can be read.
+    pub(crate) fn retention(&self) -> Duration {
+        let days =
+            if self.store.is_some() { EmbeddedOptions::RETENTION_DAYS_DEFAULT } else { self.retention_days };
+        Duration::from_secs(u64::from(days) * 24 * 60 * 60)
     }
 
     /// How much of a feed is kept. It costs a fifth of the store's CPU, so there is none that nobody can read.

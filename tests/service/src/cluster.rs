@@ -349,6 +349,7 @@ fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Sig
             connections_max: setup.connections_max,
             first_bytes_timeout: setup.first_bytes_timeout,
             workers: setup.workers,
+            ..NodeConfig::default()
         },
         issuer: issuer(),
         signer,

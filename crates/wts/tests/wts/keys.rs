@@ -268,15 +268,35 @@ async fn a_store_that_has_lost_its_keys_is_not_served() {
     fs::rename(data.keys(), &copy).expect("moved away");
 
     data.refuses_to_serve(&[], &["has lost its keys", "Restore that file from a backup", "--new-keys"]);
-    data.refuses_to_serve(
-        &["--new-keys"],
-        &["does not open with new keys, and none were made", "sealed move"],
-    );
     assert!(!data.keys().exists(), "no other keys seem to be theirs");
 
     fs::rename(&copy, data.keys()).expect("moved back");
     let (_server, url) = data.serve();
     assert_eq!(bob_seals(&url, &name).await, [cell("E5"), cell("D4")]);
+}
+
+#[tokio::test]
+async fn with_new_keys_a_match_whose_sealed_move_is_lost_is_void_and_others_go_on() {
+    let data = Data::new();
+    let (server, url) = data.serve();
+    let (lost, other) = (begin(&url).await, begin(&url).await);
+    ann_seals(&url, &lost).await;
+    drop(server);
+    fs::remove_file(data.keys()).expect("removed");
+
+    drop(data.serve_with(&["--new-keys"]));
+    let (_server, url) = data.serve();
+    let (ann, _) = player(&url, "ann").await;
+    let finish = ann.open(&lost).await.expect("it is there").refresh().await.expect("it is there").finish;
+    let finish = finish.expect("it is over");
+    assert_eq!((finish.result(), finish.reason()), (v1::MatchResult::Void, v1::EndReason::Operator));
+    let transcript = ann.transcript(&lost).await.expect("it is over");
+    let info = Client::connect(&url).await.expect("it listens").server_info().await.expect("it is served");
+    transcript.verify_signed(&server_keys(&info)).expect("it is whole without the move");
+    ann_seals(&url, &other).await;
+    assert_eq!(bob_seals(&url, &other).await, [cell("E5"), cell("D4")]);
+    let found = data.wts(&["store", "check"]);
+    assert!(text(&found).contains("in use by another process"));
 }
 
 #[tokio::test]
@@ -378,7 +398,10 @@ async fn a_key_that_was_retired_too_early_is_named() {
     fs::copy(data.keys(), &copy).expect("copied");
     data.says(&["keys", "retire", "box", &old, "--accept-loss"]);
 
-    data.refuses_to_serve(&[], &["a sealed move of match", &format!("needs the key {old}, which is not among")]);
+    data.refuses_to_serve(
+        &[],
+        &["a sealed move of match", &format!("needs the key {old}, which is not among")],
+    );
     fs::rename(&copy, data.keys()).expect("moved back");
     let (_server, url) = data.serve();
     assert_eq!(bob_seals(&url, &name).await, [cell("E5"), cell("D4")]);
