@@ -72,6 +72,25 @@ const STAGES: &[Stage] = &[
         why: "a promise is broken",
         work: Work::Cargo(&["test", "--workspace", "--locked"], &[]),
     },
+    // A feature of its own: a second version must never be one that a match can name by default.
+    Stage {
+        name: "two rules",
+        why: "a match is not played, stored or verified by its own version of the rules",
+        work: Work::Cargo(
+            &[
+                "test",
+                "--locked",
+                "--package",
+                "service-tests",
+                "--features",
+                "second-version",
+                "--test",
+                "service",
+                "two_rules",
+            ],
+            &[],
+        ),
+    },
     Stage { name: "vectors", why: "this build disagrees with a test vector", work: Work::Wts(check_vectors) },
     Stage {
         name: "second opinion",
