@@ -23,6 +23,7 @@ mod service {
     mod draws;
     mod expiry;
     mod feed;
+    mod feed_over_redis;
     mod home_secrecy;
     mod indistinguishable;
     mod invites;
