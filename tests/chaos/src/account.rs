@@ -299,6 +299,22 @@ impl Account {
         told.readers.get(&who).is_some_and(|turn| *turn >= goal)
     }
 
+    /// Matches whose players have not come as far as they must, and what is known of each.
+    pub(crate) fn held_up(&self) -> Vec<String> {
+        let state = self.state();
+        let mut held_up = Vec::new();
+        for (game, told) in state.games.iter().filter(|(_, told)| told.finish.is_none()) {
+            let Some(goal) = told.goal else { continue };
+            let sealed: Vec<_> = told.seals.keys().rev().take(2).collect();
+            held_up.push(format!(
+                "{game}: readers {:?} are to come to turn {goal}; the last seals (turn, seat) are {sealed:?}; \
+                 commit-reveal {}, said to be lost {}",
+                told.readers, told.terms.is_commit_reveal, told.is_regressed
+            ));
+        }
+        held_up
+    }
+
     /// All matches, to be audited: they are not told of any more.
     pub(crate) fn take_games(&self) -> BTreeMap<String, Told> {
         std::mem::take(&mut self.state().games)

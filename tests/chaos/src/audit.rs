@@ -188,6 +188,8 @@ impl Audit<'_> {
             };
             match kept {
                 Some((commitment, true)) if *commitment == receipt.commitment => {}
+                // It was lost, and its player has sealed the same move again.
+                Some((commitment, false)) if *commitment == receipt.commitment && !self.is_lossless => {}
                 Some((commitment, false)) if *commitment == receipt.commitment => {
                     broken.push((
                         Break::Duplicated,

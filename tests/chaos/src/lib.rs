@@ -112,7 +112,10 @@ pub async fn run(order: &Order) -> anyhow::Result<Report> {
     for lane in lanes {
         match tokio::time::timeout_at(until, lane).await {
             Ok(ended) => ended.context("a lane ended badly")?,
-            Err(_) => arena.account.complain(Break::Stuck, "a match does not go on".to_owned()),
+            Err(_) => {
+                let what = format!("a match does not go on, one of {:?}", arena.account.held_up());
+                arena.account.complain(Break::Stuck, what);
+            }
         }
     }
     timeout(FINISH_MAX, left).await.context("matches are still begun")???;

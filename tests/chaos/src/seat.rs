@@ -150,11 +150,21 @@ impl SeatPlay {
                 self.arena.account.complain(how, format!("{game}: {violation}"));
                 Some(End::Left)
             }
-            error if error.reason() == Some(ErrorReason::HistoryRegressed) => {
+            error if self.is_gone(error) => {
                 self.arena.account.regressed(game);
                 Some(End::Left)
             }
             _ => None,
+        }
+    }
+
+    /// Whether an error says that history was lost: some of a match's, or all of it.
+    fn is_gone(&self, error: &Error) -> bool {
+        let may_be_gone = !self.arena.account.is_lossless();
+        match error.reason() {
+            Some(ErrorReason::HistoryRegressed) => true,
+            Some(ErrorReason::NotFound) => may_be_gone,
+            _ => false,
         }
     }
 
@@ -267,13 +277,13 @@ impl SeatPlay {
     /// A move that is legal and in time was refused.
     fn refused(&self, turn: u32, error: &Error) -> Option<End> {
         let (game, account) = (self.handle.name(), &self.arena.account);
+        if self.is_gone(error) {
+            account.regressed(game);
+            return Some(End::Left);
+        }
         match error.reason() {
             // The stream tells how it ended, and the audit judges that.
             Some(ErrorReason::MatchFinished) => None,
-            Some(ErrorReason::HistoryRegressed) => {
-                account.regressed(game);
-                Some(End::Left)
-            }
             // What was lost may be asked for too early or too late.
             Some(ErrorReason::TurnNotOpenYet | ErrorReason::TurnClosed) if !account.is_lossless() => None,
             _ if error.is_uncertain() => {
@@ -315,9 +325,7 @@ impl SeatPlay {
         match answer {
             Ok(receipt) => account.sealed(self.who, begun, &receipt),
             Err(error) if error.is_uncertain() && !matches!(error, Error::Receipt(_)) => {}
-            Err(error) if error.reason() == Some(ErrorReason::HistoryRegressed) => {
-                account.regressed(self.handle.name());
-            }
+            Err(error) if self.is_gone(&error) => account.regressed(self.handle.name()),
             Err(_) if !account.is_lossless() => {}
             Err(error) => {
                 let what = format!("{}: the repeated seal of turn {turn} got {error}", self.handle.name());

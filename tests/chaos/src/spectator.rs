@@ -51,12 +51,21 @@ impl Spectator {
         loop {
             match self.watch_once().await {
                 Ok(true) => return,
-                Err(status) if reason(&status) == Some(ErrorReason::HistoryRegressed) => {
+                Err(status) if self.is_gone(&status) => {
                     self.arena.account.regressed(&self.game);
                     return;
                 }
                 Ok(false) | Err(_) => sleep(PAUSE).await,
             }
+        }
+    }
+
+    /// Whether history was lost: some of the match's, or all of it.
+    fn is_gone(&self, status: &Status) -> bool {
+        match reason(status) {
+            Some(ErrorReason::HistoryRegressed) => true,
+            Some(ErrorReason::NotFound) => !self.arena.account.is_lossless(),
+            _ => false,
         }
     }
 
