@@ -303,7 +303,10 @@ impl MatchStore for FaultyStore {
     }
 
     fn recent(&self, id: MatchId) -> Option<Loaded> {
-        self.faults.plans().heads.as_ref()?.get(&id).cloned()
+        match &self.faults.plans().heads {
+            Some(heads) => heads.get(&id).cloned(),
+            None => self.inner.recent(id),
+        }
     }
 
     async fn commit(&self, commit: Commit) -> Result<CommitOutcome, StoreError> {

@@ -72,6 +72,7 @@ mod service {
     mod newer_clients;
     mod newer_servers;
     mod panics;
+    mod over_redis;
     mod pings;
     mod slow_reader;
     mod stream_limit;
