@@ -71,8 +71,8 @@ mod service {
     mod newer;
     mod newer_clients;
     mod newer_servers;
-    mod panics;
     mod over_redis;
+    mod panics;
     mod pings;
     mod slow_reader;
     mod stream_limit;
