@@ -177,11 +177,7 @@ fn write_phase(phase: &Phase, lock: &Lock<'_>) -> Result<StoredPhase, CodecError
     })
 }
 
-fn read_phase(
-    phase: StoredPhase,
-    match_id: MatchId,
-    keyring: Option<&Keyring>,
-) -> Result<Phase, CodecError> {
+fn read_phase(phase: StoredPhase, match_id: MatchId, keyring: Option<&Keyring>) -> Result<Phase, CodecError> {
     Ok(match phase {
         StoredPhase::Waiting(waiting) => Phase::Waiting {
             joined: PerSeat { black: waiting.black_joined, white: waiting.white_joined },

@@ -35,9 +35,7 @@ pub use entry::{
 };
 pub use error::CodecError;
 pub use feed::{decode_feed_entry, decode_feed_trimmed, encode_feed_entry, encode_feed_trimmed};
-pub use head::{
-    decode_follow_up, decode_head, decode_head_without_openings, encode_follow_up, encode_head,
-};
+pub use head::{decode_follow_up, decode_head, decode_head_without_openings, encode_follow_up, encode_head};
 pub use invite::{decode_invite, encode_invite};
 pub use keyring::Keyring;
 pub use turn::{decode_turn, encode_turn};
