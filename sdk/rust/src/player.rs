@@ -9,10 +9,14 @@ use crate::call::Caller;
 use crate::ledger::Ledger;
 use crate::{Error, MatchHandle, MatchStream, PlayerStream, Transcript, VerifiedMatch, random};
 
+/// The most characters of an invite's id: a UUID has 36, and a request's id 64 with the verb before it.
+const INVITE_CHARS_MAX: usize = 48;
+
 /// A session that acts as one player. Cheap to clone; clones share the connection.
 ///
 /// Every call may fail as [`Error::Api`] or [`Error::Transport`]; a call that changes something draws
-/// its request id here and keeps it for its retries.
+/// its request id here and keeps it for its retries. What closes an invite (accepting, declining or taking it
+/// back) is the same request however often it is asked for, so a lost answer is had by asking again.
 #[derive(Clone, Debug)]
 pub struct Player {
     caller: Caller,
@@ -87,7 +91,7 @@ impl Player {
         let request = v1::AcceptInviteRequest {
             name: name.to_owned(),
             player: self.acting_for(),
-            request_id: random::request_id()?,
+            request_id: closing_id("accept", name)?,
             join_secret: join_secret.unwrap_or_default().to_owned(),
             public_key: Vec::new(),
         };
@@ -104,7 +108,7 @@ impl Player {
         let request = v1::DeclineInviteRequest {
             name: name.to_owned(),
             player: self.acting_for(),
-            request_id: random::request_id()?,
+            request_id: closing_id("decline", name)?,
         };
         let call =
             async |channel, request| MatchmakingServiceClient::new(channel).decline_invite(request).await;
@@ -119,7 +123,7 @@ impl Player {
         let request = v1::RevokeInviteRequest {
             name: name.to_owned(),
             player: self.acting_for(),
-            request_id: random::request_id()?,
+            request_id: closing_id("revoke", name)?,
         };
         let call =
             async |channel, request| MatchmakingServiceClient::new(channel).revoke_invite(request).await;
@@ -242,4 +246,16 @@ impl Player {
         let answer = self.caller.unary(request, call).await?;
         answer.transcript.map(Transcript::from).ok_or(Error::Malformed("transcript"))
     }
+}
+
+/// The id of the request that closes an invite. An invite is closed once: whoever asks again, after a lost
+/// answer or in another process, means the same request.
+fn closing_id(verb: &str, name: &str) -> Result<String, Error> {
+    let invite = name.strip_prefix("invites/").unwrap_or_default();
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    if invite.is_empty() || invite.len() > INVITE_CHARS_MAX || !invite.bytes().all(allowed) {
+        // No name of an invite, which the server will say.
+        return random::request_id();
+    }
+    Ok(format!("{verb}-{invite}"))
 }

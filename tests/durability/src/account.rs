@@ -28,6 +28,7 @@ struct Told {
 struct Entries {
     matches: HashMap<String, Told>,
     acknowledged: usize,
+    moves: usize,
     duplicated: usize,
 }
 
@@ -43,6 +44,11 @@ impl Account {
     /// How many answers say that something was done.
     pub(crate) fn acknowledged(&self) -> usize {
         self.entries().acknowledged
+    }
+
+    /// How many of them are moves.
+    pub(crate) fn moves(&self) -> usize {
+        self.entries().moves
     }
 
     /// An invite was accepted, and this match came of it.
@@ -61,6 +67,7 @@ impl Account {
     pub(crate) fn sealed(&self, receipt: &v1::SealReceipt) {
         let mut entries = self.entries();
         entries.acknowledged += 1;
+        entries.moves += 1;
         let sealed = Sealed { commitment: receipt.commitment.clone(), time: receipt.seal_time };
         let told = entries.matches.entry(receipt.r#match.clone()).or_default();
         let first = told.seals.entry((receipt.turn, receipt.seat)).or_insert_with(|| sealed.clone());

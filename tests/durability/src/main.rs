@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use account::Account;
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use clap::Parser;
 use pair::Pair;
 use power::Power;
@@ -169,6 +169,7 @@ async fn run(arguments: &Arguments) -> anyhow::Result<Report> {
         let went_on = timeout(GO_ON_MAX, pair.go_on()).await;
         stuck += usize::from(!matches!(went_on, Ok(Ok(()))));
     }
+    ensure!(account.moves() > 0, "no move was acknowledged: nobody played");
     let (lost, duplicated) = account.audit().await?;
     server.stop().await?;
     Ok(Report { lost, duplicated, stuck, ..Report::so_far(&server, &account) })

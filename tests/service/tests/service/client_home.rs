@@ -139,3 +139,26 @@ async fn a_player_lists_all_his_matches_over_every_page() {
     };
     assert_eq!(ada.list_matches(other).await.unwrap_err().reason(), Some(ErrorReason::PageTokenInvalid));
 }
+
+#[tokio::test]
+async fn whoever_closes_an_invite_again_after_a_lost_answer_has_the_answer() {
+    let cluster = Cluster::of_one().await;
+    let [ada, bo, again] = ["players/ada", "players/bo", "players/bo"]
+        .map(async |name| player(&cluster, name, cluster.nodes[0].address).await);
+    let (ada, bo, again) = (ada.await, bo.await, again.await);
+    let invite = async || {
+        let request = v1::CreateInviteRequest { invitee: bo.name().to_owned(), ..Default::default() };
+        ada.invite(request).await.unwrap().invite.unwrap().name
+    };
+    let name = invite().await;
+    let accepted = bo.accept_invite(&name, None).await.unwrap();
+    assert!(!accepted.r#match.is_empty());
+    assert_eq!(again.accept_invite(&name, None).await.unwrap(), accepted);
+    let name = invite().await;
+    let declined = bo.decline_invite(&name).await.unwrap();
+    assert_eq!(again.decline_invite(&name).await.unwrap(), declined);
+    let name = invite().await;
+    let revoked = ada.revoke_invite(&name).await.unwrap();
+    assert_eq!(ada.revoke_invite(&name).await.unwrap(), revoked);
+    assert!(matches!(bo.accept_invite(&name, None).await, Err(Error::Api(_))));
+}
