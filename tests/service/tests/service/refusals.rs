@@ -13,13 +13,14 @@ use wire::v1::{self, ErrorReason, Spectators, match_settings, seal_move_request}
 use wire::{ApiError, ErrorRow, NOT_SENT_YET, error_rows};
 
 /// Reasons that other files of these tests reach: by time (`expiry`, `deadlines`), by a stop (`shutdown`), by
-/// very many invites (`invites`).
-const ELSEWHERE: [ErrorReason; 5] = [
+/// very many invites (`invites`), by a feed that is trimmed (`feed`).
+const ELSEWHERE: [ErrorReason; 6] = [
     ErrorReason::TokenExpired,
     ErrorReason::DeadlineExceeded,
     ErrorReason::ResumeElsewhere,
     ErrorReason::ShuttingDown,
     ErrorReason::TicketLimit,
+    ErrorReason::FeedTrimmed,
 ];
 
 /// A match in turn 2, where black has sealed, and who looks at it.
