@@ -28,6 +28,11 @@ fn time(before: &Match, made: &Made) -> Option<(u8, String)> {
     let Some(finish) = made.after.finish() else {
         return passed.then(|| (8, "a change was stored after the deadline".to_owned()));
     };
+    if finish.reason == EndReason::LostHistory {
+        // Nothing is decided any more once a part is lost, by a deadline neither. Where nothing can be lost
+        // the oracle takes no such end.
+        return None;
+    }
     let by_time = match finish.reason {
         EndReason::Flag | EndReason::BothFlagged | EndReason::NoShow | EndReason::Idle => true,
         // An opening of an illegal cell can end it before.
