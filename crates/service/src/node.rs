@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use middleware::TokenIssuer;
 use store::keys::Signer;
-use store::{Clock, Store};
+use store::{Clock, Store, Stored};
 use tokio::sync::watch;
 
 use crate::history::Histories;
@@ -47,13 +47,10 @@ impl Default for NodeConfig {
             connections_max: CONNECTIONS_MAX,
             first_bytes_timeout: FIRST_BYTES_TIMEOUT,
             workers: 0,
-            match_retention: MATCH_RETENTION,
+            match_retention: Duration::from_millis(Stored::RETENTION_DEFAULT_MS),
         }
     }
 }
-
-/// How long every store keeps a finished match if nothing else is said.
-const MATCH_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// One node: its store, its clock and what it keeps of matches in use.
 pub(crate) struct Node {

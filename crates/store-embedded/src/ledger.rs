@@ -18,14 +18,6 @@ const REQUESTS_MAX: usize = 400_000;
 /// Entries forgotten in one operation at most, so that none of them is slow after a long pause.
 const EXPIRED_MAX: usize = 256;
 
-/// How long a request is remembered, ms: a day, longer than any client retries.
-const REQUEST_RETENTION_MS: u64 = 24 * 60 * 60 * 1_000;
-
-/// How long an invite can be read after it was closed or expired, ms. Far shorter than the retention of
-/// the match that came of it: whoever reads an accepted invite makes its match if there is none, and must
-/// not make one again that was played and forgotten.
-const INVITE_RETENTION_MS: u64 = 24 * 60 * 60 * 1_000;
-
 /// A value and the last moment at which it is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept<V> {
@@ -150,7 +142,7 @@ impl Ledger {
     }
 
     pub(crate) fn create_invite(&mut self, invite: Invite, now: Stamp) -> Step<Invite, Invite> {
-        let (id, until) = (invite.id, invite.expires.plus_ms(INVITE_RETENTION_MS));
+        let (id, until) = (invite.id, invite.expires.plus_ms(Invite::RETENTION_MS));
         self.invites.create(&id, invite, until, now)
     }
 
@@ -173,7 +165,7 @@ impl Ledger {
         };
         self.invites.changing.claim(id);
         invite.closing = Some(closing);
-        Step::Prepared(Kept { value: invite, until: now.plus_ms(INVITE_RETENTION_MS) })
+        Step::Prepared(Kept { value: invite, until: now.plus_ms(Invite::RETENTION_MS) })
     }
 
     pub(crate) fn remember(
@@ -182,6 +174,6 @@ impl Ledger {
         record: RequestRecord,
         now: Stamp,
     ) -> Step<RequestRecord, RequestRecord> {
-        self.requests.create(key, record, now.plus_ms(REQUEST_RETENTION_MS), now)
+        self.requests.create(key, record, now.plus_ms(RequestRecord::RETENTION_MS), now)
     }
 }

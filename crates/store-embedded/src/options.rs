@@ -1,5 +1,7 @@
 //! How a store is opened.
 
+use store::Stored;
+
 use crate::disk::Durability;
 
 /// A day, ms.
@@ -33,7 +35,7 @@ impl From<Durability> for Options {
 
 impl Options {
     /// How long a finished match can be read if nothing else is said, days: longer than any claim or invite.
-    pub const RETENTION_DAYS_DEFAULT: u32 = 7;
+    pub const RETENTION_DAYS_DEFAULT: u32 = (Stored::RETENTION_DEFAULT_MS / DAY_MS) as u32;
 
     /// The shortest retention, days: an invite that was accepted, and a request that made a match, are
     /// remembered for a day, and whoever reads them makes a match that is not there.

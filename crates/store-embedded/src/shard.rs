@@ -18,10 +18,6 @@ use crate::options::{self, Options};
 /// What comes above is refused rather than swapped.
 const MATCHES_MAX: usize = 8_192;
 
-/// A gap between two operations above this counts as an outage, ms: three of the clockwork's pauses of
-/// at most a second.
-const OUTAGE_MIN_MS: u64 = 3_000;
-
 /// Resolved turns of a match kept in memory where the others can be read from a disk: what a late seal
 /// or a stream that lags a little asks for.
 const RECENT_TURNS: usize = 8;
@@ -108,7 +104,7 @@ impl Shard {
     /// The shard's time. Time in which nobody was here is added to the outage sum first.
     pub(crate) fn now(&mut self, clock: Stamp) -> Now {
         let gap_ms = clock.ms_since(self.alive);
-        if gap_ms > OUTAGE_MIN_MS {
+        if gap_ms > store::OUTAGE_MIN_MS {
             self.outage_ms = self.outage_ms.saturating_add(gap_ms);
         }
         self.alive = self.alive.max(clock);

@@ -11,9 +11,6 @@ use sealing::MatchId;
 use store::codec::{self, CodecError, Keyring};
 use store::{Stored, Version};
 
-/// How long a finished match can still be read, ms: a week, longer than any claim or invite.
-pub(crate) const RETENTION_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
-
 /// The most follow-ups that can wait, and the longest one, bytes: each is counted by one byte.
 const COUNTED_MAX: usize = u8::MAX as usize;
 
@@ -86,7 +83,7 @@ pub(crate) fn write_follow_ups(follow_ups: &[FollowUp]) -> Result<Vec<Vec<u8>>, 
 
 /// The last moment at which a match is kept; zero while it is live.
 pub(crate) fn kept_until_ms(head: &Match) -> u64 {
-    head.finish().map_or(0, |finish| finish.at.plus_ms(RETENTION_MS).as_ms())
+    head.finish().map_or(0, |finish| finish.at.plus_ms(Stored::RETENTION_DEFAULT_MS).as_ms())
 }
 
 fn stamp(ms: u64) -> Option<Stamp> {

@@ -13,11 +13,6 @@ use crate::matches::read_id;
 use crate::redis_store::RedisStore;
 use crate::reply::{Reply, unexpected, unreadable, unwritable};
 
-/// How long an invite can be read after it was closed or expired, ms. Far shorter than the retention of
-/// the match that came of it: whoever reads an accepted invite makes its match if there is none, and must
-/// not make one again that was played and forgotten.
-const INVITE_RETENTION_MS: u64 = 24 * 60 * 60 * 1_000;
-
 /// How old an entry of a list is whose invite does not exist, before it is taken off, ms: until then
 /// somebody may be about to create it.
 const UNBORN_MS: u64 = 60_000;
@@ -50,7 +45,7 @@ impl RedisStore {
     async fn note_invite(&self, invite: &Invite, listed: bool) -> Result<(), StoreError> {
         for player in [Some(&invite.inviter), invite.invitee.as_ref()].into_iter().flatten() {
             let created = if listed { Some(invite.created) } else { None };
-            let kept_ms = invite.expires.ms_since(invite.created).saturating_add(2 * INVITE_RETENTION_MS);
+            let kept_ms = invite.expires.ms_since(invite.created).saturating_add(2 * Invite::RETENTION_MS);
             self.note_in_list(player, invite.id, created, kept_ms).await?;
         }
         Ok(())
@@ -139,7 +134,7 @@ impl InviteStore for RedisStore {
             .on_invite(&self.scripts.create_invite, invite.id)
             .argument(record)
             .number(invite.expires.as_ms())
-            .number(invite.expires.plus_ms(INVITE_RETENTION_MS).as_ms());
+            .number(invite.expires.plus_ms(Invite::RETENTION_MS).as_ms());
         let (stored, _) = self.stored_invite(invite.id, call).await?;
         Ok(stored)
     }
@@ -156,7 +151,7 @@ impl InviteStore for RedisStore {
         let closed = Invite { closing: Some(closing), ..invite };
         let record = codec::encode_invite(&closed).map_err(|error| unwritable(&error))?;
         let call =
-            self.on_invite(&self.scripts.close_invite, id).argument(record).number(INVITE_RETENTION_MS);
+            self.on_invite(&self.scripts.close_invite, id).argument(record).number(Invite::RETENTION_MS);
         let (stored, _) = self.stored_invite(id, call).await?;
         if stored.closing.is_some() {
             self.note_invite(&stored, false).await?;

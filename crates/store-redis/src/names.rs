@@ -113,17 +113,12 @@ impl Names {
         self.key(place, format_args!("e:{id}"))
     }
 
-    pub(crate) fn live_matches(&self, place: &Place) -> String {
-        self.key(place, format_args!("live"))
-    }
-
-    pub(crate) fn finished_matches(&self, place: &Place) -> String {
-        self.key(place, format_args!("done"))
-    }
-
-    /// When finished matches leave a player's list.
-    pub(crate) fn leaving_matches(&self, place: &Place) -> String {
-        self.key(place, format_args!("gone"))
+    /// A player's lists of matches, as the scripts take them: live ones, finished ones, when these leave, and
+    /// the fence.
+    pub(crate) fn lists(&self, place: &Place) -> Vec<String> {
+        let mut keys = ["live", "done", "gone"].map(|list| self.key(place, format_args!("{list}"))).to_vec();
+        keys.push(self.fence(place));
+        keys
     }
 
     pub(crate) fn open_invites(&self, place: &Place) -> String {

@@ -4,18 +4,14 @@ use async_trait::async_trait;
 use referee::Stamp;
 use store::{
     Indexed, Invite, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore, StoreError,
-    codec,
+    Stored, codec,
 };
 
 use crate::call::Call;
-use crate::envelope;
 use crate::invites::read_score;
 use crate::matches::read_id;
 use crate::redis_store::RedisStore;
 use crate::reply::{Reply, unexpected, unreadable, unwritable};
-
-/// How long a request is remembered, ms: a day, longer than any client retries.
-const REQUEST_RETENTION_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// Entries of a page at most, some 60 bytes each.
 const PAGE_MAX: usize = 1_000;
@@ -46,19 +42,13 @@ fn read_page(reply: &Reply, at: usize, finished: bool) -> Result<Vec<Indexed>, S
 impl PlayerStore for RedisStore {
     async fn index_match(&self, player: &str, entry: Indexed) -> Result<(), StoreError> {
         let place = self.names.player(player);
-        let names = &self.names;
-        let keys = vec![
-            names.live_matches(&place),
-            names.finished_matches(&place),
-            names.leaving_matches(&place),
-            names.fence(&place),
-        ];
-        let channel = names.player_channel(&place);
+        let keys = self.names.lists(&place);
+        let channel = self.names.player_channel(&place);
         let call = Call::new(&self.scripts.index, place, keys)
             .number(entry.match_id)
             .argument(place_of(entry.created))
             .number(u8::from(entry.finished))
-            .number(envelope::RETENTION_MS)
+            .number(Stored::RETENTION_DEFAULT_MS)
             .telling(channel);
         self.caller.run(call).await.map(drop)
     }
@@ -71,13 +61,7 @@ impl PlayerStore for RedisStore {
         limit: usize,
     ) -> Result<Vec<Indexed>, StoreError> {
         let place = self.names.player(player);
-        let names = &self.names;
-        let keys = vec![
-            names.live_matches(&place),
-            names.finished_matches(&place),
-            names.leaving_matches(&place),
-            names.fence(&place),
-        ];
+        let keys = self.names.lists(&place);
         let limit = limit.min(PAGE_MAX);
         let call = Call::new(&self.scripts.page, place, keys)
             .argument(after.map_or(String::new(), |after| place_of(after.created)))
@@ -110,7 +94,7 @@ impl RequestStore for RedisStore {
         let fence = self.names.fence(&place);
         let call = Call::new(&self.scripts.remember, place, vec![name, fence])
             .argument(record)
-            .number(REQUEST_RETENTION_MS);
+            .number(RequestRecord::RETENTION_MS);
         let reply = self.caller.run(call).await?;
         codec::decode_request(reply.bytes(0)?).map_err(|error| unreadable(&error))
     }

@@ -2,13 +2,9 @@
 
 use std::sync::Arc;
 
-use store::{Commit, FeedLimits};
+use store::{Commit, FeedLimits, OUTAGE_MIN_MS};
 
 use crate::start::SHARDS;
-
-/// A gap between two operations on a shard above this counts as an outage, ms: three of the pauses of at
-/// most a second that whoever keeps a shard's time makes.
-const OUTAGE_MIN_MS: u64 = 3_000;
 
 /// The shortest time to live that anything is given, ms: a clock that runs on by a little between two
 /// nodes must not take away what was just written.

@@ -5,6 +5,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use async_trait::async_trait;
 use tokio::sync::watch;
 
+/// A gap between two operations on a shard above this counts as an outage, ms: three of the pauses of at most
+/// a second that whoever keeps a shard's time makes.
+pub const OUTAGE_MIN_MS: u64 = 3_000;
+
 /// A clock, so that tests can script time instead of waiting for it.
 #[async_trait]
 pub trait Clock: Send + Sync + 'static {

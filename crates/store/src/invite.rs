@@ -64,6 +64,13 @@ pub struct Invite {
     pub closing: Option<Closing>,
 }
 
+impl Invite {
+    /// How long it can be read after it was closed or expired, ms. Far shorter than the retention of the
+    /// match that came of it: whoever reads an accepted invite makes its match if there is none, and must not
+    /// make one again that was played and forgotten.
+    pub const RETENTION_MS: u64 = 24 * 60 * 60 * 1_000;
+}
+
 /// Where invites are kept. An invite is open, then closed once and for ever; it can be read a day longer,
 /// which is shorter than a finished match can: an accepted invite never outlives its match.
 #[async_trait]

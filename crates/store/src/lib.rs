@@ -20,7 +20,7 @@ mod player;
 mod request;
 mod version;
 
-pub use clock::{Clock, ScriptedClock, SystemClock};
+pub use clock::{Clock, OUTAGE_MIN_MS, ScriptedClock, SystemClock};
 pub use feed::{
     FeedEntry, FeedEvent, FeedFinish, FeedHints, FeedLimits, FeedPage, FeedPosition, FeedResume, FeedStore,
 };

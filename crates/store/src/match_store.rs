@@ -60,6 +60,12 @@ pub enum CommitOutcome {
     TooLate(Now),
 }
 
+impl Stored {
+    /// How long a finished match can be read where nothing else was chosen, ms: a week, longer than any claim
+    /// or invite.
+    pub const RETENTION_DEFAULT_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
+}
+
 impl Commit {
     /// How far a stamp may lie behind the store's clock, ms. Long enough for a slow round trip; short
     /// enough that a node that was paused cannot write into the past.

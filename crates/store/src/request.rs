@@ -23,6 +23,11 @@ pub struct RequestRecord {
     pub created_id: [u8; 16],
 }
 
+impl RequestRecord {
+    /// How long a request is remembered, ms: a day, longer than any client retries.
+    pub const RETENTION_MS: u64 = 24 * 60 * 60 * 1_000;
+}
+
 /// Where requests are remembered, a day long.
 #[async_trait]
 pub trait RequestStore: Send + Sync + 'static {
