@@ -3,7 +3,6 @@
 use std::process::Command;
 
 use anyhow::bail;
-use cargo_metadata::MetadataCommand;
 use clap::Args;
 
 use crate::process;
@@ -42,10 +41,7 @@ pub(crate) struct Arguments {
 /// # Errors
 /// A promise broke; which one is printed with its seed.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let mut build = process::cargo();
-    build.args(["build", "--quiet", "--locked", "--package", "wts", "--package", "chaos"]);
-    process::run(&mut build)?;
-    let built = MetadataCommand::new().no_deps().exec()?.target_directory.join("debug");
+    let built = process::build(&["wts", "chaos"], None)?;
     let mut command = Command::new(built.join("chaos"));
     command.arg("--wts").arg(built.join("wts")).args(["--seed", &arguments.seed.to_string()]);
     for scenario in &arguments.scenario {

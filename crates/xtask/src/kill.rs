@@ -3,7 +3,6 @@
 use std::process::{Command, Stdio};
 
 use anyhow::bail;
-use cargo_metadata::MetadataCommand;
 use clap::Args;
 
 use crate::process;
@@ -74,10 +73,7 @@ fn lost(report: &str) -> Option<u64> {
 
 /// What does the run, built.
 fn command(arguments: &Arguments) -> anyhow::Result<Command> {
-    let mut build = process::cargo();
-    build.args(["build", "--quiet", "--locked", "--package", "wts", "--package", "durability"]);
-    process::run(&mut build)?;
-    let built = MetadataCommand::new().no_deps().exec()?.target_directory.join("debug");
+    let built = process::build(&["wts", "durability"], None)?;
     let mut command = Command::new(built.join("durability"));
     command.arg("--wts").arg(built.join("wts"));
     command.args(["--kills", &arguments.kills.to_string(), "--seed", &arguments.seed.to_string()]);

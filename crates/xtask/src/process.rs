@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 use cargo_metadata::MetadataCommand;
+use cargo_metadata::camino::Utf8PathBuf;
 
 /// The cargo that runs this task, so that a task never mixes two toolchains.
 pub(crate) fn cargo() -> Command {
@@ -17,8 +18,26 @@ pub(crate) fn cargo() -> Command {
 /// # Errors
 /// cargo cannot say where it is.
 pub(crate) fn wts() -> anyhow::Result<Command> {
+    Ok(Command::new(built(None)?.join("wts")))
+}
+
+/// Builds the programs of `packages` and returns the folder that they are in: by `profile`, or for debugging.
+///
+/// # Errors
+/// They do not compile, or cargo cannot say where they are.
+pub(crate) fn build(packages: &[&str], profile: Option<&str>) -> anyhow::Result<Utf8PathBuf> {
+    let mut build = cargo();
+    build.args(["build", "--quiet", "--locked"]);
+    packages.iter().for_each(|package| _ = build.args(["--package", package]));
+    profile.iter().for_each(|profile| _ = build.args(["--profile", profile]));
+    run(&mut build)?;
+    built(profile)
+}
+
+/// The folder of what was built by a profile.
+fn built(profile: Option<&str>) -> anyhow::Result<Utf8PathBuf> {
     let target = MetadataCommand::new().no_deps().exec()?.target_directory;
-    Ok(Command::new(target.join("debug").join("wts")))
+    Ok(target.join(profile.unwrap_or("debug")))
 }
 
 /// Runs `command` with its output on ours.

@@ -3,7 +3,6 @@
 use std::process::Command;
 
 use anyhow::bail;
-use cargo_metadata::MetadataCommand;
 use clap::Args;
 
 use crate::process;
@@ -40,15 +39,8 @@ pub(crate) struct Arguments {
 /// An invariant broke; the smallest run that breaks it is printed.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let matches = if arguments.full { MATCHES_FULL } else { arguments.matches };
-    let optimised = matches >= MATCHES_TO_OPTIMISE;
-    let mut build = process::cargo();
-    build.args(["build", "--quiet", "--locked", "--package", "simulation"]);
-    let profile = if optimised { "simulate" } else { "debug" };
-    if optimised {
-        build.args(["--profile", profile]);
-    }
-    process::run(&mut build)?;
-    let built = MetadataCommand::new().no_deps().exec()?.target_directory.join(profile);
+    let optimised = (matches >= MATCHES_TO_OPTIMISE).then_some("simulate");
+    let built = process::build(&["simulation"], optimised)?;
     let mut command = Command::new(built.join("simulation"));
     command.args(["--matches", &matches.to_string(), "--seed", &arguments.seed.to_string()]);
     if arguments.json {
