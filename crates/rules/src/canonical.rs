@@ -2,10 +2,10 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
-use core::fmt::{self, Write as _};
+use core::fmt;
 use core::str::FromStr;
 
-use crate::{Cell, Piece, Position, Seat, Setup};
+use crate::{Cell, Position, Seat, Setup};
 
 /// Bytes that canonical text can have at most: 81 cells, 81 eggs of two letters with commas
 /// between, the longest status, two counts of two digits, and the blanks and colon between them.
@@ -47,14 +47,7 @@ impl core::error::Error for CanonicalError {}
 /// ```
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for cell in Cell::all() {
-            f.write_char(match self.piece(cell) {
-                None => '.',
-                Some(Piece::Turtle(Seat::Black)) => 'b',
-                Some(Piece::Turtle(Seat::White)) => 'w',
-                Some(Piece::Egg) => 'e',
-            })?;
-        }
+        f.write_str(str::from_utf8(&self.board_text()).map_err(|_| fmt::Error)?)?;
         let mut separator = ' ';
         for egg in self.eggs() {
             write!(f, "{separator}{egg}")?;
@@ -76,6 +69,17 @@ impl fmt::Debug for Position {
 }
 
 impl Position {
+    /// The first field: all cells in order, at once, since this is done for every turn.
+    fn board_text(&self) -> [u8; Cell::COUNT] {
+        let mut text = [b'.'; Cell::COUNT];
+        let turtles = |seat, letter| self.turtles(seat).map(move |cell| (cell, letter));
+        let eggs = self.eggs().iter().map(|egg| (*egg, b'e'));
+        for (cell, letter) in turtles(Seat::Black, b'b').chain(turtles(Seat::White, b'w')).chain(eggs) {
+            text[usize::from(cell.index())] = letter;
+        }
+        text
+    }
+
     /// The canonical text as a line, its line feed included: what transcript hashes cover.
     #[must_use]
     pub fn canonical_line(&self) -> String {
