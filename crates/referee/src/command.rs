@@ -27,7 +27,7 @@ impl RequestId {
     /// # Errors
     /// If it is empty, too long, or holds another character.
     pub fn new(text: &str) -> Result<Self, RequestIdError> {
-        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        let allowed = |byte: u8| matches!(byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'.' | b'_' | b'-');
         if text.is_empty() || text.len() > Self::LENGTH_MAX || !text.bytes().all(allowed) {
             return Err(RequestIdError);
         }

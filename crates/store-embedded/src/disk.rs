@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable as _, Snapshot};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable as _, Slice, Snapshot};
 
 use crate::error::OpenError;
 
@@ -83,18 +83,19 @@ impl Space {
 /// A key of a space and what becomes of it.
 pub(crate) struct Write {
     pub(crate) space: Space,
-    pub(crate) key: Vec<u8>,
+    /// As the engine holds it: a match's keys are short enough to need no memory of their own.
+    pub(crate) key: Slice,
     /// None removes the key.
     pub(crate) value: Option<Vec<u8>>,
 }
 
 impl Write {
-    pub(crate) fn put(space: Space, key: impl Into<Vec<u8>>, value: Vec<u8>) -> Self {
-        Self { space, key: key.into(), value: Some(value) }
+    pub(crate) fn put(space: Space, key: impl AsRef<[u8]>, value: Vec<u8>) -> Self {
+        Self { space, key: Slice::new(key.as_ref()), value: Some(value) }
     }
 
-    pub(crate) fn remove(space: Space, key: impl Into<Vec<u8>>) -> Self {
-        Self { space, key: key.into(), value: None }
+    pub(crate) fn remove(space: Space, key: impl AsRef<[u8]>) -> Self {
+        Self { space, key: Slice::new(key.as_ref()), value: None }
     }
 }
 

@@ -28,8 +28,11 @@ pub(crate) enum List {
 }
 
 /// `match ‖ turn`: a match's turns in order.
-pub(crate) fn turn(id: MatchId, turn: u32) -> Vec<u8> {
-    [&id.as_bytes()[..], &turn.to_be_bytes()].concat()
+pub(crate) fn turn(id: MatchId, turn: u32) -> [u8; ID_BYTES + size_of::<u32>()] {
+    let mut key = [0; _];
+    key[..ID_BYTES].copy_from_slice(id.as_bytes());
+    key[ID_BYTES..].copy_from_slice(&turn.to_be_bytes());
+    key
 }
 
 /// The turn of such a key.

@@ -59,22 +59,25 @@ impl Memory {
         self.shards.iter().for_each(|shard| lock(shard).retention_ms = retention_ms);
     }
 
+    /// The shard of a match.
+    pub(crate) fn place(&self, id: MatchId) -> store::Shard {
+        store::Shard::of(id, self.shard_count())
+    }
+
     /// A shard, without telling it that somebody is there.
-    fn quiet(&self, id: MatchId) -> MutexGuard<'_, Shard> {
-        let index = usize::from(store::Shard::of(id, self.shard_count()).0) % self.shards.len();
-        lock(&self.shards[index])
+    fn quiet(&self, shard: store::Shard) -> MutexGuard<'_, Shard> {
+        lock(&self.shards[usize::from(shard.0) % self.shards.len()])
     }
 
     /// Takes in a match that an earlier process left.
     pub(crate) fn restore(&self, stored: Stored) {
-        self.quiet(stored.head.id).restore(stored);
+        self.quiet(self.place(stored.head.id)).restore(stored);
     }
 
-    /// Lets everyone see a change that is durable.
-    pub(crate) fn apply<B: Behind>(&self, prepared: Prepared) {
-        let id = prepared.stored.head.id;
-        let end = self.quiet(id).apply::<B>(prepared);
-        self.feed_goes_on(id, end);
+    /// Lets everyone see a change of a match of `shard` that is durable.
+    pub(crate) fn apply<B: Behind>(&self, shard: store::Shard, prepared: Prepared) {
+        let end = self.quiet(shard).apply::<B>(prepared);
+        self.feed_goes_on(shard, end);
     }
 
     /// Lets everyone see an entry of the ledger that is durable, and tells whom it concerns.
@@ -106,15 +109,15 @@ impl Memory {
     }
 
     /// Forgets a change that could not be written, and its place in the feed.
-    pub(crate) fn give_up(&self, id: MatchId, told: Option<Order>) {
-        let end = self.quiet(id).give_up(id, told);
-        self.feed_goes_on(id, end);
+    pub(crate) fn give_up(&self, shard: store::Shard, id: MatchId, told: Option<Order>) {
+        let end = self.quiet(shard).give_up(id, told);
+        self.feed_goes_on(shard, end);
     }
 
     /// Tells whoever watches the feed. Two of one shard may come in any order.
-    fn feed_goes_on(&self, id: MatchId, end: Option<FeedPosition>) {
+    fn feed_goes_on(&self, shard: store::Shard, end: Option<FeedPosition>) {
         let Some(end) = end else { return };
-        let shard = usize::from(store::Shard::of(id, self.shard_count()).0);
+        let shard = usize::from(shard.0);
         self.feed_ends.send_if_modified(|ends| {
             let known =
                 ends.get_mut(shard).filter(|known| known.is_none_or(|known| known.order() < end.order()));
@@ -151,7 +154,7 @@ impl Memory {
 
     /// Takes a match out of memory that is no longer stored.
     pub(crate) fn forget(&self, id: MatchId) {
-        self.quiet(id).forget(id);
+        self.quiet(self.place(id)).forget(id);
     }
 
     pub(crate) fn shard_count(&self) -> u16 {
@@ -176,7 +179,7 @@ impl Memory {
     }
 
     pub(crate) fn shard_of<T>(&self, id: MatchId, operation: impl FnOnce(&mut Shard, Now) -> T) -> T {
-        self.shard(store::Shard::of(id, self.shard_count()), operation)
+        self.shard(self.place(id), operation)
     }
 }
 

@@ -155,6 +155,7 @@ impl Shard {
         if let Some(turnstile) = self.changing.queue(&id) {
             return Step::Busy(commit, turnstile);
         }
+        let has_feed = self.feed.limits().is_some();
         let stored = match self.recall(id, behind) {
             Ok(entry) => &entry.stored,
             Err(error) => return Step::Answered(Err(error)),
@@ -167,7 +168,8 @@ impl Shard {
             return Step::Answered(Ok(refused));
         }
         let turn = commit.change.turn().cloned();
-        let entry = FeedEntry::of(&commit.change, commit.judged.stamp, commit.nonce);
+        let entry =
+            if has_feed { FeedEntry::of(&commit.change, commit.judged.stamp, commit.nonce) } else { None };
         let mut follow_ups = stored.follow_ups.clone();
         follow_ups.retain(|waiting| !commit.change.follow_ups.contains(waiting));
         follow_ups.extend(commit.change.follow_ups);
@@ -317,11 +319,14 @@ impl Shard {
     /// waits, else at its next deadline. One with nothing left to do is at rest.
     fn reschedule(&mut self, id: MatchId, postponed: Option<Stamp>) {
         let Some(entry) = self.matches.get_mut(&id) else { return };
-        if let Some(old) = entry.due.take() {
+        let waiting = (!entry.stored.follow_ups.is_empty()).then_some(entry.stored.stamp);
+        let due = postponed.or(waiting).or_else(|| entry.stored.head.due());
+        if due.is_some() && due == entry.due {
+            return;
+        }
+        if let Some(old) = std::mem::replace(&mut entry.due, due) {
             self.due.remove(&(old, id));
         }
-        let waiting = (!entry.stored.follow_ups.is_empty()).then_some(entry.stored.stamp);
-        entry.due = postponed.or(waiting).or_else(|| entry.stored.head.due());
         match (entry.due, kept_until(&entry.stored.head, self.retention_ms)) {
             (Some(due), _) => {
                 self.due.insert((due, id));

@@ -93,12 +93,12 @@ impl<B: Backing> SingleNode<B> {
         self
     }
 
-    /// Makes a prepared change durable, then lets everyone see it. Once this was polled the change is
-    /// made even if nobody waits for it any more.
-    async fn make(&self, prepared: Prepared) -> Result<Stored, StoreError> {
+    /// Makes a prepared change of a match of `shard` durable, then lets everyone see it. Once this was polled
+    /// the change is made even if nobody waits for it any more.
+    async fn make(&self, shard: Shard, prepared: Prepared) -> Result<Stored, StoreError> {
         let Some(durable) = self.behind.durable() else {
             let stored = prepared.stored.clone();
-            self.memory.apply::<B>(prepared);
+            self.memory.apply::<B>(shard, prepared);
             return Ok(stored);
         };
         let id = prepared.stored.head.id;
@@ -107,7 +107,7 @@ impl<B: Backing> SingleNode<B> {
         let written = match record::put_match(&prepared, &durable.keyring, durable.retention_ms) {
             Ok(writes) => durable.write(writes, move || {
                 let stored = prepared.stored.clone();
-                memory.apply::<B>(prepared);
+                memory.apply::<B>(shard, prepared);
                 stored
             }),
             Err(error) => Err(unwritable(&error)),
@@ -115,7 +115,7 @@ impl<B: Backing> SingleNode<B> {
         match written {
             Ok(written) => written.shown().await,
             Err(error) => {
-                self.memory.give_up(id, told);
+                self.memory.give_up(shard, id, told);
                 Err(error)
             }
         }
@@ -182,17 +182,18 @@ impl<B: Backing> MatchStore for SingleNode<B> {
 
     async fn create(&self, change: Change, nonce: [u8; 8]) -> Result<Loaded, StoreError> {
         let id = change.next.id;
+        let place = self.memory.place(id);
         let mut change = (change, nonce);
         loop {
-            match self.memory.shard_of(id, |shard, now| shard.create(change, now, &self.behind)) {
+            match self.memory.shard(place, |shard, now| shard.create(change, now, &self.behind)) {
                 Step::Answered(answer) => return answer,
                 Step::Busy(again, turnstile) => {
                     change = again;
                     let _ = turnstile.await;
                 }
                 Step::Prepared(prepared) => {
-                    let stored = self.make(prepared).await?;
-                    return Ok(self.memory.shard_of(id, |_, now| shard::loaded(stored, now)));
+                    let stored = self.make(place, prepared).await?;
+                    return Ok(self.memory.shard(place, |_, now| shard::loaded(stored, now)));
                 }
             }
         }
@@ -211,15 +212,17 @@ impl<B: Backing> MatchStore for SingleNode<B> {
     }
 
     async fn commit(&self, mut commit: Commit) -> Result<CommitOutcome, StoreError> {
-        let id = commit.change.next.id;
+        let place = self.memory.place(commit.change.next.id);
         loop {
-            match self.memory.shard_of(id, |shard, now| shard.commit(commit, now, &self.behind)) {
+            match self.memory.shard(place, |shard, now| shard.commit(commit, now, &self.behind)) {
                 Step::Answered(answer) => return answer,
                 Step::Busy(again, turnstile) => {
                     commit = again;
                     let _ = turnstile.await;
                 }
-                Step::Prepared(prepared) => return self.make(prepared).await.map(CommitOutcome::Committed),
+                Step::Prepared(prepared) => {
+                    return self.make(place, prepared).await.map(CommitOutcome::Committed);
+                }
             }
         }
     }
@@ -282,13 +285,14 @@ impl<B: Backing> MatchStore for SingleNode<B> {
     }
 
     async fn settle(&self, id: MatchId, version: Version, done: &[FollowUp]) -> Result<(), StoreError> {
+        let place = self.memory.place(id);
         loop {
-            match self.memory.shard_of(id, |shard, _| shard.settle(id, version, done, &self.behind)) {
+            match self.memory.shard(place, |shard, _| shard.settle(id, version, done, &self.behind)) {
                 Step::Answered(answer) => return answer,
                 Step::Busy((), turnstile) => {
                     let _ = turnstile.await;
                 }
-                Step::Prepared(prepared) => return self.make(prepared).await.map(drop),
+                Step::Prepared(prepared) => return self.make(place, prepared).await.map(drop),
             }
         }
     }

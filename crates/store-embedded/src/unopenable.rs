@@ -35,7 +35,9 @@ impl Reader {
                 writes.extend(put.map_err(|error| damaged("a match", &error))?);
             }
             self.disk.write(writes, Durability::Power)?;
-            ended.into_iter().for_each(|prepared| memory.apply::<Self>(prepared));
+            ended
+                .into_iter()
+                .for_each(|prepared| memory.apply::<Self>(memory.place(prepared.stored.head.id), prepared));
         }
         if !entries.is_empty() {
             tracing::warn!(matches = entries.len(), "matches whose sealed moves no key opens are void");

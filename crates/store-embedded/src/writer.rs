@@ -342,8 +342,10 @@ mod tests {
             put(Space::Live, "b", "4"),
             Write::remove(Space::Live, "a"),
         ];
-        let stand: Vec<(Space, Vec<u8>, Option<Vec<u8>>)> =
-            last_of_each(writes).into_iter().map(|write| (write.space, write.key, write.value)).collect();
+        let stand: Vec<(Space, Vec<u8>, Option<Vec<u8>>)> = last_of_each(writes)
+            .into_iter()
+            .map(|write| (write.space, write.key.to_vec(), write.value))
+            .collect();
         let expected = [
             (Space::Live, b"a".to_vec(), None),
             (Space::Live, b"b".to_vec(), Some(b"4".to_vec())),

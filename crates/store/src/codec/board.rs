@@ -1,14 +1,22 @@
 //! The board of a head.
 
-use rules::{Cell, Position, Setup};
+use rules::{Cell, Position, Seat, Setup};
 
 use super::field::{damaged, required};
 use super::{CodecError, record};
 
 pub(super) fn write(position: &Position) -> record::Board {
-    let setup = Setup::from(position);
-    let numbers = |cells: &[Cell]| cells.iter().map(|cell| cell.number()).collect();
-    record::Board { black: numbers(&setup.black), white: numbers(&setup.white), eggs: numbers(&setup.eggs) }
+    let turtles = |seat| {
+        // Made once: a head is written for every change.
+        let mut numbers = Vec::with_capacity(position.turtle_bits(seat).count_ones() as usize);
+        numbers.extend(position.turtles(seat).map(Cell::number));
+        numbers
+    };
+    record::Board {
+        black: turtles(Seat::Black),
+        white: turtles(Seat::White),
+        eggs: position.eggs().iter().map(|egg| egg.number()).collect(),
+    }
 }
 
 pub(super) fn read(board: &record::Board) -> Result<Position, CodecError> {

@@ -58,11 +58,11 @@ struct Header {
 
 /// Writes a record, whose `format` is set.
 fn write(record: &impl Message) -> Result<Vec<u8>, CodecError> {
-    let bytes = record.encoded_len();
-    if bytes > RECORD_BYTES_MAX {
-        return Err(CodecError::TooLong { bytes });
+    let record = record.encode_to_vec();
+    match record.len() {
+        bytes if bytes > RECORD_BYTES_MAX => Err(CodecError::TooLong { bytes }),
+        _ => Ok(record),
     }
-    Ok(record.encode_to_vec())
 }
 
 /// Reads a record; `format` takes its format out of it.

@@ -1,11 +1,11 @@
 //! Resolved turns.
 
-use referee::{SealFacts, Stamp, TurnRecord, TurnRequests};
+use referee::{SealFacts, TurnRecord, TurnRequests};
 use rules::{Cell, PerSeat, Seat};
 use sealing::{Digest, Opening, Salt, TurnFacts};
 
-use super::field::{fixed, required};
-use super::seal::{read_facts, read_requests, write_facts, write_requests};
+use super::field::{bytes, fixed, required};
+use super::seal::{read_facts, read_requests, write_requests};
 use super::{CodecError, FORMAT, record};
 
 /// Writes a resolved turn. All of it is public.
@@ -26,15 +26,14 @@ pub fn encode_turn(turn: &TurnRecord) -> Result<Vec<u8>, CodecError> {
 
 fn write_side(turn: &TurnRecord, seat: Seat) -> record::ResolvedSide {
     let opening = &turn.facts.openings[seat];
-    let facts = SealFacts {
-        commitment: turn.facts.commitments[seat],
-        sealed: Stamp::from_ms(turn.facts.sealed_ms[seat]),
-        request_id: turn.request_ids[seat].clone(),
-        key_id: turn.key_ids[seat].clone(),
-        signature: turn.facts.signatures[seat],
-    };
     record::ResolvedSide {
-        facts: Some(write_facts(&facts)),
+        facts: Some(record::SealFacts {
+            commitment: turn.facts.commitments[seat].as_bytes().to_vec(),
+            sealed_ms: turn.facts.sealed_ms[seat],
+            request_id: turn.request_ids[seat].as_str().to_owned(),
+            key_id: turn.key_ids[seat].clone(),
+            signature: bytes(turn.facts.signatures[seat].as_ref()),
+        }),
         cell: u32::from(opening.cell.number()),
         salt: opening.salt.as_bytes().to_vec(),
         requests: write_requests(&turn.requests[seat]),
