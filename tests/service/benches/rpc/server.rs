@@ -196,7 +196,9 @@ async fn store(
         other => anyhow::bail!("no server is called {other}"),
     };
     let directory = PathBuf::from(word(details, 0)?);
-    Ok(Arc::new(EmbeddedStore::open_with(&directory, Arc::clone(clock), keys.keyring(), durability)?))
+    let store = EmbeddedStore::open_with(&directory, Arc::clone(clock), keys.keyring(), durability)?;
+    // As of `wts serve`, which keeps a feed only where a back end is named.
+    Ok(Arc::new(store.with_feed(None)))
 }
 
 fn service(store: Arc<dyn Store>, clock: Arc<dyn Clock>, keys: &Keys) -> Server {

@@ -38,8 +38,8 @@ impl Load {
         in_flight: 64,
         connections: 4,
         matches: 128,
-        round_calls: 20_000,
-        round_time: Duration::from_millis(1_000),
+        round_calls: 60_000,
+        round_time: Duration::from_millis(3_000),
         signed: false,
     };
 }
