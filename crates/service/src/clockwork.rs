@@ -18,6 +18,7 @@ use wire::ApiError;
 use crate::convert::errors;
 use crate::drive::drive;
 use crate::follow_up;
+use crate::readiness::Readiness;
 
 /// Pause between two signs of life to a shard's clock, ms: well under the gap that it takes for an outage.
 /// They wait for nothing else, or a backlog of work would move every deadline.
@@ -40,9 +41,15 @@ const AT_ONCE_MAX: usize = 16;
 /// How long a match whose work fails is left alone, ms.
 const BACKOFF_MS: u64 = 2_000;
 
-/// Runs until it is dropped. Each shard is looked after by itself: one in trouble holds up no other.
-pub(crate) async fn run(node: NodeId, store: Arc<dyn Store>, clock: Arc<dyn Clock>) {
-    let clockwork = Clockwork::new(node, store.as_ref(), clock.as_ref());
+/// Runs until it is dropped. Each shard is looked after by itself: one in trouble holds up no other. Tells
+/// `readiness`, where there is somebody who asks for it, whether the store can be written to.
+pub(crate) async fn run(
+    node: NodeId,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    readiness: Option<Arc<Readiness>>,
+) {
+    let clockwork = Clockwork::new(node, store.as_ref(), clock.as_ref(), readiness.as_deref());
     let work = join_all(clockwork.desks.iter().map(|desk| clockwork.work(desk)));
     futures::join!(clockwork.meet(), clockwork.keep_alive(), clockwork.look(), work);
 }
@@ -52,6 +59,7 @@ struct Clockwork<'a> {
     node: NodeId,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
+    readiness: Option<&'a Readiness>,
     desks: Vec<Desk>,
     glancing: Trouble,
     touching: Trouble,
@@ -83,7 +91,12 @@ impl Trouble {
 }
 
 impl<'a> Clockwork<'a> {
-    fn new(node: NodeId, store: &'a dyn Store, clock: &'a dyn Clock) -> Self {
+    fn new(
+        node: NodeId,
+        store: &'a dyn Store,
+        clock: &'a dyn Clock,
+        readiness: Option<&'a Readiness>,
+    ) -> Self {
         let desk = |shard| Desk {
             shard: Shard(shard),
             own: AtomicBool::new(true),
@@ -94,6 +107,7 @@ impl<'a> Clockwork<'a> {
             node,
             store,
             clock,
+            readiness,
             desks: (0..store.shard_count()).map(desk).collect(),
             glancing: Trouble::default(),
             touching: Trouble::default(),
@@ -131,16 +145,25 @@ impl<'a> Clockwork<'a> {
         info!(nodes = nodes.len(), own, shards = self.desks.len(), "the work that time triggers is divided");
     }
 
-    /// Tells every shard's clock that somebody is there, if nobody else does, and finds what the node whose
-    /// work it is has left undone.
+    /// Tells every shard's clock that somebody is there, if nobody else does, finds what the node whose
+    /// work it is has left undone, and learns whether any shard is writable.
     async fn keep_alive(&self) {
         loop {
+            self.readiness.inspect(|readiness| readiness.tries());
             let glances = self.glance(|_| true).await;
             let left = |glance: &Glance| glance.overdue_ms.is_some_and(|overdue_ms| overdue_ms >= OVERDUE_MS);
             self.call(glances.iter().filter(|glance| left(glance)));
-            let silent = glances.iter().filter(|glance| glance.silent);
-            let touched = join_all(silent.map(|glance| caught(self.store.touch(glance.shard)))).await;
-            match touched.into_iter().flatten().find_map(Result::err) {
+            let (silent, others): (Vec<&Glance>, Vec<&Glance>) =
+                glances.iter().partition(|glance| glance.silent);
+            let error = self.touch(silent).await;
+            // Where nothing is silent, one of the others shows it, and all of them if that one fails.
+            let (first, rest) = others.split_at(others.len().min(1));
+            for others in [first, rest] {
+                if self.readiness.is_some_and(|readiness| !readiness.is_proven()) {
+                    self.touch(others.iter().copied()).await;
+                }
+            }
+            match error {
                 None => _ = self.touching.ends(),
                 Some(error) if self.touching.begins() => {
                     warn!(%error, "a shard's clock cannot be reached");
@@ -149,6 +172,18 @@ impl<'a> Clockwork<'a> {
             }
             self.pause(ALIVE_PAUSE_MS).await;
         }
+    }
+
+    /// Touches the clocks of shards. Returns why one could not be.
+    async fn touch<'g>(&self, glances: impl IntoIterator<Item = &'g Glance>) -> Option<StoreError> {
+        let touched = glances.into_iter().map(async |glance| {
+            let touched = caught(self.store.touch(glance.shard)).await?;
+            if touched.is_ok() {
+                self.readiness.inspect(|readiness| readiness.has_written());
+            }
+            touched.err()
+        });
+        join_all(touched).await.into_iter().flatten().next()
     }
 
     /// Looks for what is due in this node's own shards, again and again.

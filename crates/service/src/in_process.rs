@@ -40,7 +40,7 @@ impl Server {
         let reflection = self.reflection;
         let node = Arc::new(self.into_node(draining));
         let (_health, routes) = routes(&node, reflection).await?;
-        let clockwork = clockwork::run(id, Arc::clone(&node.store), Arc::clone(&node.clock)).boxed();
+        let clockwork = clockwork::run(id, Arc::clone(&node.store), Arc::clone(&node.clock), None).boxed();
         Ok(InProcess { routes, clockwork, drain })
     }
 }

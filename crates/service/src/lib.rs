@@ -31,6 +31,7 @@ mod node;
 mod page;
 mod player_service;
 mod player_watch;
+mod readiness;
 mod server;
 mod watch;
 mod workers;

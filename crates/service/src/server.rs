@@ -19,6 +19,7 @@ use tokio::sync::watch;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::service::Routes;
+use tonic_health::ServingStatus;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::{CatchPanicLayer, ResponseForPanic};
 use tracing::warn;
@@ -37,6 +38,7 @@ use crate::match_service::Matches;
 use crate::matchmaking_service::Matchmaking;
 use crate::node::{Node, NodeConfig};
 use crate::player_service::Players;
+use crate::readiness::Readiness;
 use crate::workers::{Dealt, Workers};
 
 /// The largest request, bytes: the longest one, an invite with all its settings, is below 2 KiB.
@@ -53,6 +55,10 @@ const HEADER_BYTES_MAX: u32 = 16 * 1024;
 /// for an answer. Phones vanish without a word.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The name under which health checks learn that the process lives. It answers SERVING whatever the store does: a
+/// restart mends no store.
+const LIVENESS: &str = "liveness";
 
 /// How long calls in flight may take to finish once the server is told to stop. Then it stops.
 const GRACE: Duration = Duration::from_secs(10);
@@ -135,9 +141,14 @@ impl Server {
             }
         };
         let id = NodeId(rand::random());
-        let ticking = clockwork::run(id, Arc::clone(&node.store), Arc::clone(&node.clock));
+        let readiness = Arc::new(Readiness::new(Arc::clone(&node.clock)));
+        let (store, clock) = (Arc::clone(&node.store), Arc::clone(&node.clock));
+        let ticking = clockwork::run(id, store, clock, Some(Arc::clone(&readiness)));
         let until_told = async {
-            shutdown.await;
+            tokio::select! {
+                () = shutdown => {}
+                never = readiness.tell(&health) => match never {},
+            }
             health.not_serving().await;
             drain.send_replace(true);
             tokio::time::sleep(GRACE).await;
@@ -232,6 +243,7 @@ pub(crate) async fn routes(node: &Arc<Node>, reflection: bool) -> Result<(Health
         };
         routes = routes.add_service(builder().build_v1()?).add_service(builder().build_v1alpha()?);
     }
+    reporter.set_service_status(LIVENESS, ServingStatus::Serving).await;
     let health = Health(reporter);
     health.serving().await;
     Ok((health, routes))
@@ -241,16 +253,16 @@ pub(crate) async fn routes(node: &Arc<Node>, reflection: bool) -> Result<(Health
 pub(crate) struct Health(tonic_health::server::HealthReporter);
 
 impl Health {
-    async fn serving(&self) {
-        self.report(tonic_health::ServingStatus::Serving).await;
+    pub(crate) async fn serving(&self) {
+        self.report(ServingStatus::Serving).await;
     }
 
-    async fn not_serving(&self) {
-        self.report(tonic_health::ServingStatus::NotServing).await;
+    pub(crate) async fn not_serving(&self) {
+        self.report(ServingStatus::NotServing).await;
     }
 
     /// The whole server (the empty name) and each service stand and fall together.
-    async fn report(&self, status: tonic_health::ServingStatus) {
+    async fn report(&self, status: ServingStatus) {
         let services = [
             "",
             wire::v1::match_service_server::SERVICE_NAME,

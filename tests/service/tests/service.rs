@@ -38,6 +38,7 @@ mod service {
     mod player_watch;
     mod players;
     mod policy;
+    mod readiness;
     mod refusals;
     mod remembered_heads;
     mod repeated_draws;
