@@ -9,6 +9,7 @@ mod service {
     mod scripted_match;
 
     mod browsers;
+    mod client_feed;
     mod client_home;
     mod client_receipts;
     mod client_restarts;
