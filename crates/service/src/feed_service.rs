@@ -54,12 +54,13 @@ async fn open(node: Arc<Node>, caller: &Caller, cursor: &[u8]) -> Result<FeedStr
     if !node.store.has_feed() || shards > feed_cursor::SHARDS_MAX {
         return Err(ApiError::new(ErrorReason::Unimplemented).with_message("this server keeps no feed"));
     }
-    let positions = feed_cursor::read(cursor, shards).ok_or_else(|| {
+    let mut positions = feed_cursor::read(cursor, shards).ok_or_else(|| {
         let what = "it is no cursor that this service has given; an empty one begins at the oldest event";
         ApiError::field(ErrorReason::FieldInvalid, "cursor", what)
     })?;
     // Hints first, then the feeds: what comes between the two is hinted at.
     let hints = node.store.watch_feed().await.map_err(errors::store)?;
+    stand_at_the_oldest(&node, &mut positions).await?;
     let watch = WatchFeed {
         hints,
         positions,
@@ -78,6 +79,17 @@ async fn open(node: Arc<Node>, caller: &Caller, cursor: &[u8]) -> Result<FeedStr
     Ok(guarded(updates, "a feed".to_owned()))
 }
 
+/// Gives a place to whoever begins: before the oldest entry of each shard that has one. From then on his cursor
+/// tells if an entry was trimmed that he did not have.
+async fn stand_at_the_oldest(node: &Node, positions: &mut [Option<FeedPosition>]) -> Result<(), ApiError> {
+    for (shard, position) in (0..).map(Shard).zip(positions).filter(|(_, position)| position.is_none()) {
+        if let FeedPage::Entries(entries) = node.store.feed(shard, None, 1).await.map_err(errors::store)? {
+            *position = entries.first().map(|(oldest, _)| oldest.before());
+        }
+    }
+    Ok(())
+}
+
 /// An event that has been read and not yet sent.
 struct Read {
     event: v1::FeedEvent,
@@ -89,7 +101,7 @@ struct Read {
 struct WatchFeed {
     node: Arc<Node>,
     hints: FeedHints,
-    /// The last entry of each shard that was sent whole.
+    /// The last entry of each shard that was sent whole, or a place before the first one.
     positions: Vec<Option<FeedPosition>>,
     /// Shards in which something may be to read.
     unread: VecDeque<Shard>,
@@ -142,6 +154,9 @@ impl WatchFeed {
         let FeedPage::Entries(entries) = page else {
             return Err(ApiError::new(ErrorReason::FeedTrimmed));
         };
+        if after.is_none() {
+            self.positions[usize::from(shard.0)] = entries.first().map(|(oldest, _)| oldest.before());
+        }
         if entries.len() >= PAGE_MAX {
             self.unread.push_back(shard);
         }

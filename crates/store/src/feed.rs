@@ -156,6 +156,27 @@ impl FeedPosition {
         (self.at.as_ms(), self.number)
     }
 
+    /// The place right before an entry. Whoever stands there while that is the oldest entry has missed nothing, and
+    /// learns it if the entry is trimmed before he has it.
+    ///
+    /// ```
+    /// use referee::Stamp;
+    /// use store::{FeedPosition, FeedResume};
+    /// let oldest = FeedPosition { at: Stamp::from_ms(90_000), number: 0, mark: 1 };
+    /// let before = oldest.before();
+    /// assert!(before.order() < oldest.order());
+    /// assert_eq!(before.resume(None, Some(oldest.order())), FeedResume::Trimmed);
+    /// ```
+    #[must_use]
+    pub const fn before(self) -> Self {
+        let (at, number) = match (self.number.checked_sub(1), self.at.as_ms()) {
+            (Some(number), _) => (self.at, number),
+            (None, 0) => (self.at, 0),
+            (None, at_ms) => (Stamp::from_ms(at_ms - 1), u64::MAX),
+        };
+        Self { at, number, mark: 0 }
+    }
+
     /// Where a reader goes on who stands here. `first` is the first entry that the store has at this place or
     /// after it, `trimmed` the [`order`](Self::order) of the last one that it has trimmed.
     ///

@@ -61,13 +61,16 @@ async fn a_cursor_that_is_too_old_ends_the_stream_with_feed_trimmed() {
     let turn_time = match_settings::TimeControl::TurnTime(seconds(14 * 24 * 60 * 60));
     let settings = v1::MatchSettings { time_control: Some(turn_time), ..Default::default() };
     let duel = cluster.duel(settings).await;
-    let cursor = items(&mut backend(&cluster, 0).await.feed(Vec::new()), 2).await.remove(1).cursor;
+    // In the midst of the first entry, which tells of the match and of its first turn.
+    let within = items(&mut backend(&cluster, 0).await.feed(Vec::new()), 2).await;
     duel.play(1, "A1", "I9").await;
     cluster.clock.advance_ms(FeedLimits::default().retention_ms + 1_000);
     let (black, white) = (cluster.player(0, "ada").await, cluster.player(0, "bo").await);
     Duel { black, white, ..duel }.play(2, "C1", "G9").await;
-    let mut behind = backend(&cluster, 0).await.feed(cursor);
-    let ended = soon("the end", behind.next()).await.unwrap().unwrap_err();
-    assert_eq!(ended.reason(), Some(ErrorReason::FeedTrimmed));
-    assert!(soon("nothing more", behind.next()).await.is_none());
+    for item in within {
+        let mut behind = backend(&cluster, 0).await.feed(item.cursor.clone());
+        let ended = soon("the end", behind.next()).await.unwrap().unwrap_err();
+        assert_eq!(ended.reason(), Some(ErrorReason::FeedTrimmed), "after {}", words(&item));
+        assert!(soon("nothing more", behind.next()).await.is_none());
+    }
 }
