@@ -1,6 +1,6 @@
 //! Seals: their public side, and their openings under lock.
 
-use referee::{DrawAnswer, Seal, SealFacts, Stamp, TurnRequests};
+use referee::{DrawAnswer, RequestId, Seal, SealFacts, Stamp, TurnRequests};
 use sealing::{BoxContext, BoxNonce, Commitment, Opening, PlayerSignature, SealBox, open_box, seal_box};
 
 use super::field::{
@@ -9,12 +9,24 @@ use super::field::{
 use super::{CodecError, Keyring, record};
 
 pub(super) fn write_facts(facts: &SealFacts) -> record::SealFacts {
+    let SealFacts { commitment, sealed, request_id, key_id, signature } = facts;
+    write_parts(commitment, sealed.as_ms(), request_id, key_id, signature.as_ref())
+}
+
+/// The same, where they are not kept together: each is copied once.
+pub(super) fn write_parts(
+    commitment: &Commitment,
+    sealed_ms: u64,
+    request_id: &RequestId,
+    key_id: &str,
+    signature: Option<&PlayerSignature>,
+) -> record::SealFacts {
     record::SealFacts {
-        commitment: facts.commitment.as_bytes().to_vec(),
-        sealed_ms: facts.sealed.as_ms(),
-        request_id: facts.request_id.as_str().to_owned(),
-        key_id: facts.key_id.clone(),
-        signature: bytes(facts.signature.as_ref()),
+        commitment: commitment.as_bytes().to_vec(),
+        sealed_ms,
+        request_id: request_id.as_str().to_owned(),
+        key_id: key_id.to_owned(),
+        signature: bytes(signature),
     }
 }
 

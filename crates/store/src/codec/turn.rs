@@ -4,8 +4,8 @@ use referee::{SealFacts, TurnRecord, TurnRequests};
 use rules::{Cell, PerSeat, Seat};
 use sealing::{Digest, Opening, Salt, TurnFacts};
 
-use super::field::{bytes, fixed, required};
-use super::seal::{read_facts, read_requests, write_requests};
+use super::field::{fixed, required};
+use super::seal::{read_facts, read_requests, write_parts, write_requests};
 use super::{CodecError, FORMAT, record};
 
 /// Writes a resolved turn. All of it is public.
@@ -27,13 +27,13 @@ pub fn encode_turn(turn: &TurnRecord) -> Result<Vec<u8>, CodecError> {
 fn write_side(turn: &TurnRecord, seat: Seat) -> record::ResolvedSide {
     let opening = &turn.facts.openings[seat];
     record::ResolvedSide {
-        facts: Some(record::SealFacts {
-            commitment: turn.facts.commitments[seat].as_bytes().to_vec(),
-            sealed_ms: turn.facts.sealed_ms[seat],
-            request_id: turn.request_ids[seat].as_str().to_owned(),
-            key_id: turn.key_ids[seat].clone(),
-            signature: bytes(turn.facts.signatures[seat].as_ref()),
-        }),
+        facts: Some(write_parts(
+            &turn.facts.commitments[seat],
+            turn.facts.sealed_ms[seat],
+            &turn.request_ids[seat],
+            &turn.key_ids[seat],
+            turn.facts.signatures[seat].as_ref(),
+        )),
         cell: u32::from(opening.cell.number()),
         salt: opening.salt.as_bytes().to_vec(),
         requests: write_requests(&turn.requests[seat]),
