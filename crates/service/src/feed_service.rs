@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use futures::stream::{self, BoxStream};
 use referee::Stamp;
-use store::{FeedHints, FeedPage, FeedPosition, Shard, StoreError};
+use store::{FeedEntry, FeedHints, FeedPage, FeedPosition, Shard, StoreError};
 use tokio::sync::watch;
 use tonic::{Request, Response, Status};
 use wire::ApiError;
@@ -84,10 +84,15 @@ async fn open(node: Arc<Node>, caller: &Caller, cursor: &[u8]) -> Result<FeedStr
 async fn stand_at_the_oldest(node: &Node, positions: &mut [Option<FeedPosition>]) -> Result<(), ApiError> {
     for (shard, position) in (0..).map(Shard).zip(positions).filter(|(_, position)| position.is_none()) {
         if let FeedPage::Entries(entries) = node.store.feed(shard, None, 1).await.map_err(errors::store)? {
-            *position = entries.first().map(|(oldest, _)| oldest.before());
+            *position = before_the_oldest(&entries);
         }
     }
     Ok(())
+}
+
+/// The place of whoever has had nothing of a shard, where there is something.
+fn before_the_oldest(entries: &[(FeedPosition, FeedEntry)]) -> Option<FeedPosition> {
+    entries.first().map(|(oldest, _)| oldest.before())
 }
 
 /// An event that has been read and not yet sent.
@@ -155,7 +160,7 @@ impl WatchFeed {
             return Err(ApiError::new(ErrorReason::FeedTrimmed));
         };
         if after.is_none() {
-            self.positions[usize::from(shard.0)] = entries.first().map(|(oldest, _)| oldest.before());
+            self.positions[usize::from(shard.0)] = before_the_oldest(&entries);
         }
         if entries.len() >= PAGE_MAX {
             self.unread.push_back(shard);

