@@ -4,11 +4,10 @@ use futures::StreamExt as _;
 use rules::Seat;
 use service_tests::{API_KEY, Cluster, Duel, seconds, soon};
 use store::FeedLimits;
-use whattheshell::v1::feed_event::Event;
 use whattheshell::{Backend, Client, FeedItem, FeedStream};
 use wire::v1::{self, ErrorReason, match_settings};
 
-use super::feed::WHOLE;
+use super::feed::{WHOLE, words};
 
 async fn backend(cluster: &Cluster, node: usize) -> Backend {
     let url = format!("http://{}", cluster.nodes[node].address);
@@ -23,15 +22,6 @@ async fn items(feed: &mut FeedStream, count: usize) -> Vec<FeedItem> {
     items
 }
 
-fn words(item: &FeedItem) -> String {
-    match item.event.event.as_ref().expect("an event that is known") {
-        Event::Started(_) => "started".to_owned(),
-        Event::TurnOpened(opened) => format!("opened {}", opened.turn),
-        Event::TurnResolved(resolved) => format!("resolved {}", resolved.turn),
-        Event::Finished(finished) => format!("finished {}", finished.turn),
-    }
-}
-
 #[tokio::test]
 async fn a_back_end_reads_a_whole_match_and_goes_on_after_any_event() {
     let cluster = Cluster::of_two().await;
@@ -41,14 +31,14 @@ async fn a_back_end_reads_a_whole_match_and_goes_on_after_any_event() {
     duel.play(2, "C1", "G9").await;
     duel.resign(Seat::Black).await.unwrap();
     let all = items(&mut live, WHOLE.len()).await;
-    assert_eq!(all.iter().map(words).collect::<Vec<_>>(), WHOLE);
+    assert_eq!(all.iter().map(|item| words(&item.event)).collect::<Vec<_>>(), WHOLE);
     assert!(all.iter().all(|item| item.event.r#match == duel.name));
     let elsewhere = backend(&cluster, 1).await;
     for (at, item) in all[..all.len() - 1].iter().enumerate() {
         let mut resumed = elsewhere.feed(item.cursor.clone());
         let mut again = Vec::new();
-        while again.last() != all.last().map(words).as_ref() {
-            again.extend(items(&mut resumed, 1).await.iter().map(words));
+        while again.last() != all.last().map(|item| words(&item.event)).as_ref() {
+            again.extend(items(&mut resumed, 1).await.iter().map(|item| words(&item.event)));
         }
         assert!(again.ends_with(&WHOLE[at + 1..].iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()));
         assert!(again.len() <= WHOLE.len() - at, "at most one event comes again: {again:?}");
@@ -70,7 +60,7 @@ async fn a_cursor_that_is_too_old_ends_the_stream_with_feed_trimmed() {
     for item in within {
         let mut behind = backend(&cluster, 0).await.feed(item.cursor.clone());
         let ended = soon("the end", behind.next()).await.unwrap().unwrap_err();
-        assert_eq!(ended.reason(), Some(ErrorReason::FeedTrimmed), "after {}", words(&item));
+        assert_eq!(ended.reason(), Some(ErrorReason::FeedTrimmed), "after {}", words(&item.event));
         assert!(soon("nothing more", behind.next()).await.is_none());
     }
 }

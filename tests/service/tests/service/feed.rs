@@ -56,7 +56,7 @@ impl Feed {
         let mut told = Vec::new();
         loop {
             told.push(self.event().await);
-            if told.last().is_some_and(|told| words(told) == last) {
+            if told.last().is_some_and(|told| words(&told.event) == last) {
                 return told;
             }
         }
@@ -70,8 +70,8 @@ impl Feed {
     }
 }
 
-fn words(told: &Told) -> String {
-    match told.event.event.as_ref().expect("an event is one of those that are known") {
+pub(crate) fn words(event: &v1::FeedEvent) -> String {
+    match event.event.as_ref().expect("an event is one of those that are known") {
         Event::Started(_) => "started".to_owned(),
         Event::TurnOpened(opened) => format!("opened {}", opened.turn),
         Event::TurnResolved(resolved) => format!("resolved {}", resolved.turn),
@@ -80,7 +80,7 @@ fn words(told: &Told) -> String {
 }
 
 pub(crate) fn of_match(told: &[Told], name: &str) -> Vec<String> {
-    told.iter().filter(|told| told.event.r#match == name).map(words).collect()
+    told.iter().filter(|told| told.event.r#match == name).map(|told| words(&told.event)).collect()
 }
 
 pub(crate) const WHOLE: [&str; 7] =
@@ -225,7 +225,7 @@ async fn a_cursor_older_than_what_is_kept_is_told_so_and_the_beginning_is_what_i
     for told in [&within_the_first, &told[0], &told[1]] {
         let mut behind = Feed::open(&cluster, 0, &told.cursor).await.unwrap();
         let trimmed = behind.message().await.unwrap_err();
-        assert_eq!(reason(&trimmed), ErrorReason::FeedTrimmed, "after {}", words(told));
+        assert_eq!(reason(&trimmed), ErrorReason::FeedTrimmed, "after {}", words(&told.event));
         assert_eq!(trimmed.code(), tonic::Code::DataLoss);
     }
     let mut in_time = Feed::open(&cluster, 0, &told[3].cursor).await.unwrap();

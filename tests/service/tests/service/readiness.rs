@@ -81,7 +81,7 @@ async fn one_shard_that_can_be_written_to_is_enough() {
     let shards = usize::from(cluster.store.shard_count());
     faults.always(Operation::Touch, Fault::Refused);
     for turn in 1..=20 {
-        // Another shard each time, and no other.
+        // One of the attempts that come, another each time, and no other.
         faults.at(Operation::Touch, 1 + turn % shards, Fault::Overtaken);
         cluster.advance_ms(1_000).await;
         assert_eq!(check(&stranger, "").await, ServingStatus::Serving as i32);
