@@ -10,10 +10,14 @@ use whattheshell::prost_types::Timestamp;
 use whattheshell::rules::Seat;
 use whattheshell::v1;
 
+use crate::scenario::Goal;
 use crate::secrets::{SALT_BYTES, Secrets, Who};
 
 /// Broken promises that are told in words; all are counted.
 const SHOWN_MAX: usize = 40;
+
+/// Calls closer together than this are made at the same instant: less than one takes to be answered.
+const AT_ONCE_MAX: Duration = Duration::from_millis(1);
 
 /// How a promise breaks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -59,13 +63,15 @@ pub(crate) struct Told {
     readers: HashMap<Who, u32>,
     /// The turn that must be reached once nothing goes wrong any more.
     goal: Option<u32>,
+    /// For which turn each seat has asked last to seal, and when.
+    asked: BTreeMap<i32, (u32, Instant)>,
 }
 
 #[derive(Default)]
 struct State {
     games: BTreeMap<String, Told>,
     calls: usize,
-    acknowledged: usize,
+    reached: Goal,
     faults: usize,
     broken: BTreeMap<Break, usize>,
     shown: Vec<String>,
@@ -85,7 +91,7 @@ pub(crate) struct Account {
 /// The counts of a run.
 pub(crate) struct Counts {
     pub(crate) calls: usize,
-    pub(crate) acknowledged: usize,
+    pub(crate) reached: Goal,
     pub(crate) faults: usize,
     pub(crate) broken: BTreeMap<Break, usize>,
     pub(crate) shown: Vec<String>,
@@ -138,7 +144,12 @@ impl Account {
     /// How many turns were told and seals acknowledged so far.
     pub(crate) fn told(&self) -> (usize, usize) {
         let state = self.state();
-        (state.games.values().map(|told| told.turns.len()).sum(), state.acknowledged)
+        (state.games.values().map(|told| told.turns.len()).sum(), state.reached.acknowledged)
+    }
+
+    /// Whether enough has happened.
+    pub(crate) fn has_come_to(&self, goal: Goal) -> bool {
+        self.state().reached.covers(goal)
     }
 
     /// A match was made.
@@ -153,6 +164,7 @@ impl Account {
             is_regressed: false,
             readers: HashMap::new(),
             goal: None,
+            asked: BTreeMap::new(),
         };
         self.state().games.insert(name.to_owned(), told);
     }
@@ -178,7 +190,10 @@ impl Account {
         let other = match told.seals.get(&key) {
             None => {
                 told.seals.insert(key, receipt.clone());
-                state.acknowledged += 1;
+                told.asked.insert(receipt.seat, (receipt.turn, begun));
+                let is_at_once = told.is_at_once(receipt.turn);
+                state.reached.acknowledged += 1;
+                state.reached.at_once += usize::from(is_at_once);
                 return;
             }
             // What was lost and sealed again has a new stamp.
@@ -324,7 +339,7 @@ impl Account {
         let state = self.state();
         Counts {
             calls: state.calls,
-            acknowledged: state.acknowledged,
+            reached: state.reached,
             faults: state.faults,
             broken: state.broken.clone(),
             shown: state.shown.clone(),
@@ -343,6 +358,13 @@ impl State {
 }
 
 impl Told {
+    /// Whether both have asked at the same instant to seal this turn.
+    fn is_at_once(&self, turn: u32) -> bool {
+        let asked: Vec<Instant> =
+            self.asked.values().filter(|(asked, _)| *asked == turn).map(|(_, at)| *at).collect();
+        matches!(asked[..], [one, other] if one.max(other) - one.min(other) < AT_ONCE_MAX)
+    }
+
     /// The last turn that is known to be resolved: somebody was told it, or both seals are acknowledged and
     /// nothing else is needed.
     fn resolved(&self) -> u32 {

@@ -33,7 +33,7 @@ pub(crate) enum Time {
 pub(crate) async fn audit(arena: &Arc<Arena>, time: Time) -> anyhow::Result<Vec<String>> {
     let mut notes = Vec::new();
     settle(arena, &mut notes).await?;
-    let mut owned_up = 0;
+    let (mut owned_up, mut forgotten) = (0, 0);
     let games = arena.account.take_games();
     let players: BTreeSet<&str> = games.values().map(|told| told.terms.token.as_str()).collect();
     for token in players {
@@ -45,7 +45,10 @@ pub(crate) async fn audit(arena: &Arc<Arena>, time: Time) -> anyhow::Result<Vec<
             // Whoever looks first may find that history was lost, and end the match by that.
             transcripts = self::transcripts(arena, &name, &told.terms.token, &mut notes).await;
         }
-        let Some(stored) = transcripts.first() else { continue };
+        let Some(stored) = transcripts.first() else {
+            forgotten += 1;
+            continue;
+        };
         if !are_alike(&transcripts) {
             let told: Vec<_> = transcripts.iter().map(|told| shown(told.message())).collect();
             arena.account.complain(Break::Duplicated, format!("{name}: the nodes tell {}", told.join(", ")));
@@ -61,8 +64,10 @@ pub(crate) async fn audit(arena: &Arc<Arena>, time: Time) -> anyhow::Result<Vec<
             arena.account.complain(how, format!("{name}: {what}"));
         }
     }
-    if owned_up > 0 {
-        notes.push(format!("{owned_up} losses that the service owns up to"));
+    for (count, what) in [(owned_up, "losses that the service owns up to"), (forgotten, "matches are gone")] {
+        if count > 0 {
+            notes.push(format!("{count} {what}"));
+        }
     }
     Ok(notes)
 }
@@ -93,11 +98,16 @@ async fn transcripts(arena: &Arena, name: &str, token: &str, notes: &mut Vec<Str
     for node in 0..arena.fleet.networks.len() {
         match transcript(arena, node, token, name).await {
             Ok(transcript) => transcripts.push(transcript),
+            Err(error) if !arena.account.is_lossless() && is_not_found(&error) => {}
             Err(error) if !arena.account.is_lossless() => notes.push(format!("{name}: {error}")),
             Err(error) => arena.account.complain(Break::Lost, format!("{name}: {error}")),
         }
     }
     transcripts
+}
+
+fn is_not_found(error: &Error) -> bool {
+    error.reason() == Some(v1::ErrorReason::NotFound)
 }
 
 fn are_alike(transcripts: &[Transcript]) -> bool {

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use crate::account::Break;
 use crate::arena::{Arena, Phase};
 use crate::fleet::{Fleet, NODES};
-use crate::scenario::Scenario;
+use crate::scenario::{Goal, Scenario};
 
 /// The longest a failover may take that comes about by itself.
 const REPLACED_MAX: Duration = Duration::from_secs(30);
@@ -30,22 +30,37 @@ const UNDER_WAY: Duration = Duration::from_millis(300);
 /// Slots of a cluster.
 const SLOTS: u16 = 16_384;
 
-/// Turns that both seal at the same instant, in a long run and in a short one.
-const AT_ONCE: usize = 10_000;
-const AT_ONCE_SHORT: usize = 200;
+/// How long a run goes on at most for the sake of its goal.
+const GOAL_MAX: Duration = Duration::from_secs(1_200);
 
-/// The longest that takes.
-const AT_ONCE_MAX: Duration = Duration::from_secs(1_200);
+/// Pause between two looks at how far a run has come.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// How long things go wrong, and whether that is a short run.
 pub(crate) struct Span {
-    pub(crate) until: Instant,
-    pub(crate) is_short: bool,
+    until: Instant,
+    goal: Goal,
+    goal_until: Instant,
+    is_short: bool,
 }
 
 impl Span {
-    fn goes_on(&self) -> bool {
-        Instant::now() < self.until
+    /// From now on.
+    pub(crate) fn new(least: Duration, goal: Goal, is_short: bool) -> Self {
+        let now = Instant::now();
+        Self { until: now + least, goal, goal_until: now + GOAL_MAX, is_short }
+    }
+
+    fn goes_on(&self, arena: &Arena) -> bool {
+        let now = Instant::now();
+        now < self.until || now < self.goal_until && !arena.account.has_come_to(self.goal)
+    }
+
+    /// Waits until it is over.
+    async fn pass(&self, arena: &Arena) {
+        while self.goes_on(arena) {
+            sleep(LOOK_EVERY).await;
+        }
     }
 }
 
@@ -69,13 +84,12 @@ pub(crate) async fn go_wrong(
         Scenario::Aba => stop_primaries(arena, random, span).await,
         Scenario::PublishBeforeDurable => stop_replicas(arena, random, span).await,
         Scenario::SlotMigration => migrate_slots(arena, random, span).await,
-        Scenario::SkewedClocks => {
-            // They are off from the start.
-            tokio::time::sleep_until(span.until).await;
+        Scenario::SkewedClocks | Scenario::Simultaneous => {
+            // The clocks are off from the start, and it is the players who seal at the same instant.
+            span.pass(arena).await;
             Ok(())
         }
         Scenario::BadNetwork => disturb_networks(arena, random, span).await,
-        Scenario::Simultaneous => play_at_once(arena, span).await,
     }
 }
 
@@ -89,7 +103,7 @@ async fn kill_nodes(
     span: &Span,
     life_ms: Range<u64>,
 ) -> anyhow::Result<()> {
-    while span.goes_on() {
+    while span.goes_on(arena) {
         pause(random, life_ms.clone()).await;
         let node = Fleet::any(random);
         arena.account.fault();
@@ -101,7 +115,7 @@ async fn kill_nodes(
 }
 
 async fn restart_nodes(arena: &Arena, span: &Span) -> anyhow::Result<()> {
-    for node in (0..NODES).cycle().take_while(|_| span.goes_on()) {
+    for node in (0..NODES).cycle().take_while(|_| span.goes_on(arena)) {
         arena.account.fault();
         arena.fleet.drain(node).await?;
         arena.fleet.start_again(node).await?;
@@ -112,7 +126,7 @@ async fn restart_nodes(arena: &Arena, span: &Span) -> anyhow::Result<()> {
 
 async fn kill_primaries(arena: &Arena, random: &mut StdRng, span: &Span) -> anyhow::Result<()> {
     let sentinel = arena.fleet.backing.sentinel()?;
-    while span.goes_on() {
+    while span.goes_on(arena) {
         let primary = sentinel.primary().await?;
         arena.account.fault();
         primary.kill();
@@ -136,7 +150,7 @@ async fn cut_off(sentinel: &Sentinel) -> anyhow::Result<(&Server, Vec<&Server>)>
 
 async fn kill_lone_primaries(arena: &Arena, random: &mut StdRng, span: &Span) -> anyhow::Result<()> {
     let sentinel = arena.fleet.backing.sentinel()?;
-    while span.goes_on() {
+    while span.goes_on(arena) {
         let (primary, replicas) = cut_off(sentinel).await?;
         pause(random, 20..400).await;
         arena.account.fault();
@@ -157,7 +171,7 @@ async fn take_back(sentinel: &Sentinel, server: &Server) -> anyhow::Result<()> {
 
 async fn stop_redis(arena: &Arena, span: &Span) -> anyhow::Result<()> {
     let stop = Duration::from_secs(if span.is_short { 5 } else { 20 });
-    while span.goes_on() {
+    while span.goes_on(arena) {
         let servers = arena.fleet.backing.primaries().await?;
         servers.iter().try_for_each(|server| server.stop())?;
         sleep(stop).await;
@@ -170,7 +184,7 @@ async fn stop_redis(arena: &Arena, span: &Span) -> anyhow::Result<()> {
 }
 
 async fn flush_scripts(arena: &Arena, random: &mut StdRng, span: &Span) -> anyhow::Result<()> {
-    while span.goes_on() {
+    while span.goes_on(arena) {
         pause(random, 20..200).await;
         arena.account.fault();
         arena.fleet.backing.script_flush_all().await?;
@@ -179,7 +193,7 @@ async fn flush_scripts(arena: &Arena, random: &mut StdRng, span: &Span) -> anyho
 }
 
 async fn kill_clients(arena: &Arena, random: &mut StdRng, span: &Span) -> anyhow::Result<()> {
-    while span.goes_on() {
+    while span.goes_on(arena) {
         pause(random, 1_000..2_000).await;
         arena.phase.send_replace(Phase::Hush);
         pause(random, 0..20).await;
@@ -196,7 +210,7 @@ async fn kill_clients(arena: &Arena, random: &mut StdRng, span: &Span) -> anyhow
 
 async fn fail_over(arena: &Arena, random: &mut StdRng, span: &Span) -> anyhow::Result<()> {
     let cluster = arena.fleet.backing.cluster()?;
-    while span.goes_on() {
+    while span.goes_on(arena) {
         let slot = random.random_range(0..SLOTS);
         let takeover =
             *[Takeover::Agreed, Takeover::Forced, Takeover::Seized].choose(random).context("one")?;
@@ -210,7 +224,7 @@ async fn fail_over(arena: &Arena, random: &mut StdRng, span: &Span) -> anyhow::R
 
 async fn stop_primaries(arena: &Arena, random: &mut StdRng, span: &Span) -> anyhow::Result<()> {
     let sentinel = arena.fleet.backing.sentinel()?;
-    while span.goes_on() {
+    while span.goes_on(arena) {
         let primary = sentinel.primary().await?;
         arena.account.fault();
         primary.stop()?;
@@ -226,7 +240,7 @@ async fn stop_primaries(arena: &Arena, random: &mut StdRng, span: &Span) -> anyh
 
 async fn stop_replicas(arena: &Arena, random: &mut StdRng, span: &Span) -> anyhow::Result<()> {
     let sentinel = arena.fleet.backing.sentinel()?;
-    while span.goes_on() {
+    while span.goes_on(arena) {
         pause(random, 500..2_000).await;
         arena.account.fault();
         let (primary, replicas) = cut_off(sentinel).await?;
@@ -254,7 +268,7 @@ async fn stop_replicas(arena: &Arena, random: &mut StdRng, span: &Span) -> anyho
 
 async fn migrate_slots(arena: &Arena, random: &mut StdRng, span: &Span) -> anyhow::Result<()> {
     let cluster = arena.fleet.backing.cluster()?;
-    while span.goes_on() {
+    while span.goes_on(arena) {
         pause(random, 0..300).await;
         let primaries = cluster.primaries().await?;
         let from = *primaries.choose(random).context("a primary")?;
@@ -274,7 +288,7 @@ async fn migrate_slots(arena: &Arena, random: &mut StdRng, span: &Span) -> anyho
 }
 
 async fn disturb_networks(arena: &Arena, random: &mut StdRng, span: &Span) -> anyhow::Result<()> {
-    while span.goes_on() {
+    while span.goes_on(arena) {
         pause(random, 200..1_000).await;
         let networks = arena.fleet.networks.iter().chain(arena.fleet.backing.networks());
         let network = networks.choose(random).context("a network")?;
@@ -289,15 +303,6 @@ async fn disturb_networks(arena: &Arena, random: &mut StdRng, span: &Span) -> an
         }
         pause(random, 20..1_500).await;
         network.set(Mode::Pass);
-    }
-    Ok(())
-}
-
-async fn play_at_once(arena: &Arena, span: &Span) -> anyhow::Result<()> {
-    let wanted = if span.is_short { AT_ONCE_SHORT } else { AT_ONCE };
-    let until = Instant::now() + AT_ONCE_MAX;
-    while arena.account.counts().acknowledged < 2 * wanted && Instant::now() < until {
-        sleep(Duration::from_millis(100)).await;
     }
     Ok(())
 }

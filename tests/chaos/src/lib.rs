@@ -46,7 +46,7 @@ use crate::faults::Span;
 use crate::fleet::Fleet;
 use crate::lane::Lane;
 pub use crate::report::Report;
-pub use crate::scenario::Scenario;
+pub use crate::scenario::{Goal, Scenario};
 use crate::secrets::Secrets;
 
 /// Pairs that play at the same time: enough that commits share a batch.
@@ -70,8 +70,10 @@ pub struct Order {
     pub scenario: Scenario,
     /// The servers' make.
     pub flavor: Flavor,
-    /// How long things go wrong.
+    /// How long things go wrong at least.
     pub span: Duration,
+    /// What must have happened before they stop going wrong.
+    pub goal: Goal,
     /// What moves and moments are drawn from.
     pub seed: u64,
     /// A run of some seconds: shorter faults, shorter clocks.
@@ -84,7 +86,7 @@ pub struct Order {
 /// # Errors
 /// Servers or nodes cannot be started, or end by themselves.
 pub async fn run(order: &Order) -> anyhow::Result<Report> {
-    let Order { wts, scenario, flavor, span, seed, is_short } = order;
+    let Order { wts, scenario, flavor, span, goal, seed, is_short } = order;
     let mut random = StdRng::seed_from_u64(*seed);
     let secrets = Arc::new(Secrets::default());
     let fleet = Fleet::start(wts, scenario.store(), *flavor, scenario.is_skewed()).await?;
@@ -104,7 +106,7 @@ pub async fn run(order: &Order) -> anyhow::Result<Report> {
     let left = spawn_local(left);
 
     sleep(WARM_UP).await;
-    let span = Span { until: Instant::now() + *span, is_short: *is_short };
+    let span = Span::new(*span, *goal, *is_short);
     faults::go_wrong(*scenario, &arena, &mut random, &span).await?;
     arena.fleet.backing.heal().await?;
     arena.phase.send_replace(Phase::Finish);
@@ -124,26 +126,34 @@ pub async fn run(order: &Order) -> anyhow::Result<Report> {
 }
 
 fn report(order: &Order, arena: &Arena, notes: Vec<String>) -> Report {
-    let Counts { calls, acknowledged, faults, broken, mut shown, mut recoveries } = arena.account.counts();
+    let Counts { calls, reached, faults, broken, mut shown, mut recoveries } = arena.account.counts();
     let (leaked, leaks) = arena.secrets.leaks();
     shown.extend(leaks);
     let count = |how| broken.get(&how).copied().unwrap_or_default();
     recoveries.sort_unstable();
+    let recovery_max = recoveries.last().copied().unwrap_or_default();
+    if let Some(allowed) = order.scenario.recovery_allowed().filter(|allowed| recovery_max > *allowed) {
+        shown.push(format!("a player was back after {recovery_max:?}, not within {allowed:?}"));
+    }
+    if !reached.covers(order.goal) {
+        shown.push(format!("it came to {reached:?} only, not to {:?}", order.goal));
+    }
     Report {
         scenario: order.scenario.name(),
+        server: order.flavor.name(),
         store: order.scenario.store().name(),
         seed: order.seed,
         faults,
         calls,
-        acknowledged,
+        acknowledged: reached.acknowledged,
+        at_once: reached.at_once,
         lost: count(Break::Lost),
         duplicated: count(Break::Duplicated),
         leaked,
         stuck: count(Break::Stuck),
         misjudged: count(Break::Misjudged),
         recovery_p50: recoveries.get(recoveries.len() / 2).copied().unwrap_or_default(),
-        recovery_max: recoveries.last().copied().unwrap_or_default(),
-        recovery_allowed: order.scenario.recovery_allowed(),
+        recovery_max,
         broken: shown,
         notes,
     }

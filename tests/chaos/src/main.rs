@@ -5,13 +5,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use chaos::{Order, Report, Scenario};
-use clap::Parser;
+use chaos::{Goal, Order, Report, Scenario};
+use clap::{Parser, ValueEnum};
 use redis_servers::Flavor;
 use tokio::task::LocalSet;
 
 /// How long things go wrong in each scenario of a short run, seconds.
 const SHORT_S: u64 = 4;
+
+/// The same at least in a long run, which goes on until enough was acknowledged.
+const LONG_S: u64 = 30;
 
 #[derive(Parser)]
 struct Arguments {
@@ -23,9 +26,9 @@ struct Arguments {
     #[arg(long, value_enum)]
     scenario: Vec<Scenario>,
 
-    /// How long things go wrong in each scenario
-    #[arg(long, default_value_t = 30)]
-    seconds: u64,
+    /// How long things go wrong in each scenario; if not given, until enough was acknowledged
+    #[arg(long)]
+    seconds: Option<u64>,
 
     /// What moves and moments are drawn from
     #[arg(long, default_value_t = 1)]
@@ -35,13 +38,48 @@ struct Arguments {
     #[arg(long)]
     short: bool,
 
-    /// Valkey in the place of Redis
-    #[arg(long)]
-    valkey: bool,
+    /// The servers' make; if not given, scenarios and seeds take turns
+    #[arg(long, value_enum)]
+    server: Option<Make>,
 
     /// One JSON object a line on stdout
     #[arg(long)]
     json: bool,
+}
+
+/// Who made the servers.
+#[derive(Clone, Copy, ValueEnum)]
+enum Make {
+    Redis,
+    Valkey,
+}
+
+impl Arguments {
+    fn order(&self, scenario: Scenario) -> Order {
+        let (seconds, goal) = match (self.seconds, self.short) {
+            (Some(seconds), _) => (seconds, Goal::default()),
+            (None, true) => (SHORT_S, scenario.short_goal()),
+            (None, false) => (LONG_S, scenario.goal()),
+        };
+        Order {
+            wts: self.wts.clone(),
+            scenario,
+            flavor: self.server.map_or(scenario.flavor(self.seed), Make::flavor),
+            span: Duration::from_secs(seconds),
+            goal,
+            seed: self.seed,
+            is_short: self.short,
+        }
+    }
+}
+
+impl Make {
+    const fn flavor(self) -> Flavor {
+        match self {
+            Self::Redis => Flavor::Redis,
+            Self::Valkey => Flavor::Valkey,
+        }
+    }
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -54,14 +92,7 @@ fn main() -> anyhow::Result<ExitCode> {
     };
     let mut kept = true;
     for scenario in scenarios {
-        let order = Order {
-            wts: arguments.wts.clone(),
-            scenario: *scenario,
-            flavor: if arguments.valkey { Flavor::Valkey } else { Flavor::Redis },
-            span: Duration::from_secs(if arguments.short { SHORT_S } else { arguments.seconds }),
-            seed: arguments.seed,
-            is_short: arguments.short,
-        };
+        let order = arguments.order(*scenario);
         let report = runtime.block_on(LocalSet::new().run_until(chaos::run(&order)));
         match report {
             Ok(report) => {
@@ -70,7 +101,8 @@ fn main() -> anyhow::Result<ExitCode> {
             }
             Err(error) => {
                 kept = false;
-                writeln!(std::io::stderr(), "{} with seed {}: {error:#}", scenario.name(), arguments.seed)?;
+                let (name, server) = (scenario.name(), order.flavor.name());
+                writeln!(std::io::stderr(), "{name} over {server} with seed {}: {error:#}", order.seed)?;
             }
         }
     }
@@ -85,7 +117,8 @@ fn tell(report: &Report, json: bool) -> std::io::Result<()> {
         writeln!(err, "  note: {note}")?;
     }
     if !report.kept() {
-        writeln!(err, "  {} broke its promises with seed {}:", report.scenario, report.seed)?;
+        let Report { scenario, server, seed, .. } = report;
+        writeln!(err, "  {scenario} over {server} broke its promises with seed {seed}:")?;
         for broken in &report.broken {
             writeln!(err, "  {broken}")?;
         }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
+use redis_servers::Flavor;
 
 use crate::arena::Manner;
 use crate::audit::Time;
@@ -14,6 +15,29 @@ const NODE_RECOVERY_MAX: Duration = Duration::from_secs(3);
 /// The same from a primary's death.
 const PRIMARY_RECOVERY_MAX: Duration = Duration::from_secs(10);
 
+/// Seals that a long run has acknowledged at least.
+const ACKNOWLEDGED_MIN: usize = 5_000;
+
+/// Turns in which both seal at the same instant, in a long run and in a short one.
+const AT_ONCE: usize = 10_000;
+const AT_ONCE_SHORT: usize = 200;
+
+/// How much a run has to have seen before it may end.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Goal {
+    /// Seals that were acknowledged.
+    pub acknowledged: usize,
+    /// Turns in which both asked to seal at the same instant.
+    pub at_once: usize,
+}
+
+impl Goal {
+    /// Whether it is as much as another.
+    pub(crate) const fn covers(self, goal: Self) -> bool {
+        self.acknowledged >= goal.acknowledged && self.at_once >= goal.at_once
+    }
+}
+
 /// What goes wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
@@ -22,16 +46,16 @@ pub enum Scenario {
     NodeKill,
     /// Nodes are restarted one after the other.
     RollingRestart,
-    /// Primaries are killed, and a replica has every acknowledged write.
-    PrimaryKillReplicas,
     /// Primaries are killed, and acknowledged writes with them: every loss must be owned up to.
     PrimaryKill,
+    /// Primaries are killed, and a replica has every acknowledged write.
+    PrimaryKillReplicas,
     /// Redis stands still while turns close: nobody flags by that.
     RedisStopped,
-    /// Redis forgets all scripts.
-    ScriptFlush,
     /// Redis closes all connections at the last event of each match, and nothing follows.
     ClientKillAll,
+    /// Redis forgets all scripts.
+    ScriptFlush,
     /// The role of the primary moves, and the old one lives.
     FailoverOldPrimaryAlive,
     /// A primary stands still, is replaced, and goes on with what was sent to it: two nodes commit the same
@@ -76,11 +100,11 @@ impl Scenario {
         match self {
             Self::NodeKill => "node_kill",
             Self::RollingRestart => "rolling_restart",
-            Self::PrimaryKillReplicas => "primary_kill_replicas",
             Self::PrimaryKill => "primary_kill",
+            Self::PrimaryKillReplicas => "primary_kill_replicas",
             Self::RedisStopped => "redis_stopped",
-            Self::ScriptFlush => "script_flush",
             Self::ClientKillAll => "client_kill_all",
+            Self::ScriptFlush => "script_flush",
             Self::FailoverOldPrimaryAlive => "failover_old_primary_alive",
             Self::Aba => "aba",
             Self::PublishBeforeDurable => "publish_before_durable",
@@ -89,6 +113,30 @@ impl Scenario {
             Self::BadNetwork => "bad_network",
             Self::Simultaneous => "simultaneous",
             Self::KilledBeforeFollowUp => "killed_before_follow_up",
+        }
+    }
+
+    /// Whose servers it has with this seed, where nobody says: scenarios and seeds take turns.
+    #[must_use]
+    pub const fn flavor(self, seed: u64) -> Flavor {
+        if (self as u64 + seed) % 2 == 1 { Flavor::Redis } else { Flavor::Valkey }
+    }
+
+    /// What a long run has to come to.
+    #[must_use]
+    pub const fn goal(self) -> Goal {
+        match self {
+            Self::Simultaneous => Goal { acknowledged: ACKNOWLEDGED_MIN, at_once: AT_ONCE },
+            _ => Goal { acknowledged: ACKNOWLEDGED_MIN, at_once: 0 },
+        }
+    }
+
+    /// What a short run has to come to.
+    #[must_use]
+    pub const fn short_goal(self) -> Goal {
+        match self {
+            Self::Simultaneous => Goal { acknowledged: 0, at_once: AT_ONCE_SHORT },
+            _ => Goal { acknowledged: 0, at_once: 0 },
         }
     }
 

@@ -17,6 +17,15 @@ impl Flavor {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Redis, Self::Valkey];
 
+    /// In lower case.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Redis => "redis",
+            Self::Valkey => "valkey",
+        }
+    }
+
     const fn program(self) -> &'static str {
         match self {
             Self::Redis => "redis-server",
