@@ -19,6 +19,10 @@ const QUORUM: usize = 2;
 /// it; much longer than a busy machine keeps a healthy server waiting.
 const DOWN_AFTER_MS: u32 = 1_000;
 
+/// How often a sentinel pings, in ms. By default every second, and a new primary first after the first one: it
+/// would be taken for dead before it was asked, and replaced in its turn while it lives.
+const PING_PERIOD_MS: u32 = 200;
+
 /// How often a sentinel asks servers for their role and their replicas, in ms. By default every 10 s, which
 /// would be most of the time that a test waits.
 const INFO_PERIOD_MS: u32 = 1_000;
@@ -71,7 +75,12 @@ impl Sentinel {
             .set("sentinel failover-timeout", &format!("{NAME} {FAILOVER_TIMEOUT_MS}"));
         for number in SERVERS..SERVERS + SENTINELS {
             let sentinel = set.ground.sentinel(flavor, number, &watch).await?;
-            for (period, ms) in [("INFO-PERIOD", INFO_PERIOD_MS), ("PUBLISH-PERIOD", GREETING_PERIOD_MS)] {
+            let periods = [
+                ("PING-PERIOD", PING_PERIOD_MS),
+                ("INFO-PERIOD", INFO_PERIOD_MS),
+                ("PUBLISH-PERIOD", GREETING_PERIOD_MS),
+            ];
+            for (period, ms) in periods {
                 sentinel.ask(&["SENTINEL", "DEBUG", period, &ms.to_string()]).await?;
             }
             set.sentinels.push(sentinel);

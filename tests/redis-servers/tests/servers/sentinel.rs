@@ -25,6 +25,8 @@ async fn replace_a_killed_primary(flavor: Flavor) {
     assert_eq!(new.ask(&["GET", "key"]).await.unwrap().text(), "1");
     old.restart().await.unwrap();
     set.wait_until_ok(REPLACED_MAX).await.unwrap();
+    let primary = set.primary().await.unwrap();
+    assert_eq!(primary.address(), new.address(), "the new primary is not replaced in its turn");
 }
 
 #[tokio::test]
