@@ -96,7 +96,21 @@ async fn check_server(routes: &Routes, options: &Options, address: &Address) -> 
     if found < u32::from(needed) {
         return Err(OpenError::TooFewReplicas { server: server(), found, needed });
     }
+    warn_of_others(address, &info, needed);
     Ok(())
+}
+
+/// Replicas that nobody waits for may take over without what was acknowledged. Where the primary dies the one
+/// with the most does; where it lives on, one that was waited for may still follow it.
+fn warn_of_others(address: &Address, info: &str, needed: u8) {
+    let following = field(info, "connected_slaves").and_then(|count| count.parse().ok()).unwrap_or(0_u32);
+    if following > u32::from(needed) {
+        tracing::warn!(
+            server = %address, following, waited_for = needed,
+            "writes do not wait for all replicas: a failover that the old primary survives can lose \
+             acknowledged moves (docs/redis.md)"
+        );
+    }
 }
 
 /// Reads what the store is made of, and writes it at the first start. Returns the number of shards.

@@ -81,7 +81,7 @@ pub(crate) async fn go_wrong(
         Scenario::ScriptFlush => flush_scripts(arena, random, span).await,
         Scenario::ClientKillAll => kill_clients(arena, random, span).await,
         Scenario::FailoverOldPrimaryAlive => fail_over(arena, random, span).await,
-        Scenario::Aba => stop_primaries(arena, random, span).await,
+        Scenario::Aba | Scenario::AbaOneOfTwo => stop_primaries(arena, random, span).await,
         Scenario::PublishBeforeDurable => stop_replicas(arena, random, span).await,
         Scenario::SlotMigration => migrate_slots(arena, random, span).await,
         Scenario::SkewedClocks | Scenario::Simultaneous => {

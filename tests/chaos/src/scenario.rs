@@ -61,6 +61,9 @@ pub enum Scenario {
     /// A primary stands still, is replaced, and goes on with what was sent to it: two nodes commit the same
     /// counter.
     Aba,
+    /// The same where one replica of two is enough for a write to count: the old primary may find that one still
+    /// following it, so every loss must be owned up to.
+    AbaOneOfTwo,
     /// Replicas stand still: what they do not have must not be told to anybody.
     PublishBeforeDurable,
     /// Slots move between primaries.
@@ -107,6 +110,7 @@ impl Scenario {
             Self::ScriptFlush => "script_flush",
             Self::FailoverOldPrimaryAlive => "failover_old_primary_alive",
             Self::Aba => "aba",
+            Self::AbaOneOfTwo => "aba_one_of_two",
             Self::PublishBeforeDurable => "publish_before_durable",
             Self::SlotMigration => "slot_migration",
             Self::SkewedClocks => "skewed_clocks",
@@ -143,11 +147,11 @@ impl Scenario {
     pub(crate) const fn store(self) -> Store {
         match self {
             Self::PrimaryKill => Store::Sentinel,
-            // An old primary that lives may have replicas that follow it still: what it acknowledges then is safe
-            // only where it takes all of them.
-            Self::Aba => Store::SentinelReplicas(2),
+            // An old primary that lives may have replicas that follow it still, and replicas do not stand still at
+            // the same write: what was acknowledged is safe only where it takes all of them.
+            Self::Aba | Self::PublishBeforeDurable => Store::SentinelReplicas(2),
             Self::FailoverOldPrimaryAlive => Store::ClusterReplica,
-            Self::PrimaryKillReplicas | Self::PublishBeforeDurable => Store::SentinelReplicas(1),
+            Self::PrimaryKillReplicas | Self::AbaOneOfTwo => Store::SentinelReplicas(1),
             Self::SlotMigration => Store::Cluster,
             Self::BadNetwork => Store::FarAway,
             _ => Store::Single,
@@ -156,7 +160,7 @@ impl Scenario {
 
     /// Whether nothing acknowledged may be gone.
     pub(crate) fn is_lossless(self) -> bool {
-        self != Self::PrimaryKill
+        !matches!(self, Self::PrimaryKill | Self::AbaOneOfTwo)
     }
 
     pub(crate) fn is_skewed(self) -> bool {
@@ -171,6 +175,7 @@ impl Scenario {
             | Self::RedisStopped
             | Self::FailoverOldPrimaryAlive
             | Self::Aba
+            | Self::AbaOneOfTwo
             | Self::BadNetwork
             | Self::PublishBeforeDurable => Time::Moved,
             _ => Time::Calm,
