@@ -37,6 +37,8 @@ pub(crate) struct Manner {
     pub(crate) turn_limit: u32,
     /// How late a turn may come on a stream.
     pub(crate) late_max: Duration,
+    /// Silence after which a stream is dead.
+    pub(crate) silence_max: Duration,
     /// Both players seal at the same instant.
     pub(crate) is_in_step: bool,
 }

@@ -11,8 +11,9 @@ use redis_servers::{FaultProxy, Flavor};
 use tempfile::TempDir;
 use tokio::sync::Mutex;
 
-use crate::backing::{Backing, Store};
+use crate::backing::Backing;
 use crate::node::{Node, Order, build_shim};
+use crate::scenario::Scenario;
 
 /// Nodes of a run.
 pub(crate) const NODES: usize = 3;
@@ -33,18 +34,14 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    /// Starts servers and nodes; `is_skewed`: the nodes' clocks differ.
-    pub(crate) async fn start(
-        wts: &Path,
-        store: Store,
-        flavor: Flavor,
-        is_skewed: bool,
-    ) -> anyhow::Result<Self> {
+    /// Starts servers and nodes.
+    pub(crate) async fn start(wts: &Path, scenario: Scenario, flavor: Flavor) -> anyhow::Result<Self> {
+        let store = scenario.store();
         let directory = tempfile::tempdir()?;
         let keys = directory.path().join("keys");
         let made = Command::new(wts).args(["keys", "new"]).arg(&keys).output().context("wts does not run")?;
         ensure!(made.status.success(), "no keys: {}", String::from_utf8_lossy(&made.stderr));
-        let shim = is_skewed.then(|| build_shim(directory.path())).transpose()?;
+        let shim = scenario.is_skewed().then(|| build_shim(directory.path())).transpose()?;
         let backing = Backing::start(store, flavor).await?;
         let mut nodes = Vec::new();
         let mut networks = Vec::new();
@@ -58,6 +55,7 @@ impl Fleet {
                 durability: store.durability(),
                 keys: keys.clone(),
                 address,
+                heartbeat: scenario.heartbeat(),
                 skew: shim.clone().map(|shim| (shim, skew_s)),
             });
             node.start().await?;

@@ -89,7 +89,7 @@ pub async fn run(order: &Order) -> anyhow::Result<Report> {
     let Order { wts, scenario, flavor, span, goal, seed, is_short } = order;
     let mut random = StdRng::seed_from_u64(*seed);
     let secrets = Arc::new(Secrets::default());
-    let fleet = Fleet::start(wts, scenario.store(), *flavor, scenario.is_skewed()).await?;
+    let fleet = Fleet::start(wts, *scenario, *flavor).await?;
     let arena = Arc::new(Arena {
         fleet,
         account: Account::new(Arc::clone(&secrets), scenario.is_lossless()),

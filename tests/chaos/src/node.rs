@@ -20,10 +20,6 @@ const DRAIN_MAX: Duration = Duration::from_secs(60);
 /// What the first line begins with.
 const LISTENING: &str = "listening on ";
 
-/// Seconds of silence after which a stream sends a heartbeat: the least there is, since clients find a dead
-/// stream after twice that.
-const HEARTBEAT_S: &str = "1";
-
 /// What a node serves, and by which clock.
 pub(crate) struct Order {
     pub(crate) wts: PathBuf,
@@ -31,6 +27,8 @@ pub(crate) struct Order {
     pub(crate) durability: String,
     pub(crate) keys: PathBuf,
     pub(crate) address: SocketAddr,
+    /// Silence after which a stream sends a heartbeat, whole seconds.
+    pub(crate) heartbeat: Duration,
     /// The library that sets its wall clock off, and by how many seconds.
     pub(crate) skew: Option<(PathBuf, i64)>,
 }
@@ -63,11 +61,12 @@ impl Node {
     }
 
     fn command(&self) -> Command {
-        let Order { wts, store, durability, keys, address, skew } = &self.order;
+        let Order { wts, store, durability, keys, address, heartbeat, skew } = &self.order;
         // The kernel kills it when this process is gone, however it ends.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--"]).arg(wts);
-        command.args(["serve", "--dev", "--no-reflection", "--heartbeat-s", HEARTBEAT_S]);
+        command.args(["serve", "--dev", "--no-reflection"]);
+        command.args(["--heartbeat-s", &heartbeat.as_secs().to_string()]);
         command.args(["--listen", &address.to_string(), "--store", store, "--durability", durability]);
         command.arg("--keys").arg(keys);
         command.args(["--log", &std::env::var("WTS_LOG").unwrap_or_else(|_| "off".to_owned())]);

@@ -38,6 +38,9 @@ impl Goal {
     }
 }
 
+/// Heartbeats that do not come, after which a stream is dead.
+const SILENT_HEARTBEATS: u32 = 3;
+
 /// What goes wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
@@ -163,6 +166,16 @@ impl Scenario {
         !matches!(self, Self::PrimaryKill | Self::AbaOneOfTwo)
     }
 
+    /// How often a stream with no news says that it lives, in whole seconds. A node looks at the match then, too,
+    /// which makes good for a hint that is lost: where hints are what is tried, that must come too late.
+    pub(crate) const fn heartbeat(self) -> Duration {
+        match self {
+            Self::ClientKillAll => Duration::from_secs(10),
+            // The least there is: clients find a dead stream after twice that.
+            _ => Duration::from_secs(1),
+        }
+    }
+
     pub(crate) fn is_skewed(self) -> bool {
         self == Self::SkewedClocks
     }
@@ -198,6 +211,7 @@ impl Scenario {
             turn_time: Duration::from_secs(60),
             turn_limit: 500,
             late_max: Duration::from_secs(15),
+            silence_max: self.heartbeat() * SILENT_HEARTBEATS,
             is_in_step: false,
         };
         match self {

@@ -1,7 +1,6 @@
 //! Somebody who watches a match over the bare protocol, and resumes by himself.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use tonic::transport::Channel;
@@ -14,9 +13,6 @@ use whattheshell::v1::{self, ErrorReason};
 use crate::account::Break;
 use crate::arena::{Arena, PAUSE};
 use crate::secrets::Who;
-
-/// Silence after which a stream is dead: nodes send a heartbeat each second.
-const SILENCE_MAX: Duration = Duration::from_secs(3);
 
 /// A request of somebody with a token.
 pub(crate) fn with_token<M>(message: M, token: &str) -> Request<M> {
@@ -77,12 +73,13 @@ impl Spectator {
             after_hash: self.hash.clone(),
             ..v1::WatchMatchRequest::default()
         };
+        let silence_max = self.arena.manner.silence_max;
         self.arena.account.call();
         let mut client = MatchServiceClient::new(self.channel.clone());
-        let opened = timeout(SILENCE_MAX, client.watch_match(with_token(request, &self.token)));
+        let opened = timeout(silence_max, client.watch_match(with_token(request, &self.token)));
         let mut messages = opened.await.map_err(|_| Status::unavailable("no answer"))??.into_inner();
         loop {
-            let message = timeout(SILENCE_MAX, messages.message());
+            let message = timeout(silence_max, messages.message());
             let message = message.await.map_err(|_| Status::unavailable("silence"))??;
             let Some(message) = message else {
                 // A stream ends well after the match's end alone.
