@@ -174,3 +174,26 @@ pub async fn open_invites_are_listed_for_both_players_until_they_are_closed(worl
         assert_eq!(world.store.open_invites_of(player, 10).await, Ok(vec![first.clone()]), "{player}");
     }
 }
+
+/// Creating again may name other players and a later moment: in the lists is what is stored, in its place, and
+/// nothing that is closed.
+pub async fn an_invite_that_is_created_again_is_listed_as_it_is_stored(world: Arc<World>) {
+    let first = open(&world).await;
+    world.pass_ms(first.id, 5).await;
+    let second = open(&world).await;
+    let created = second.created.plus_ms(1);
+    let again = Invite { invitee: Some("players/eve".to_owned()), created, ..first.clone() };
+    assert_eq!(world.other.create_invite(again.clone()).await.as_ref(), Ok(&first));
+    for player in ["players/ann", "players/bob"] {
+        for (limit, listed) in [(1, vec![second.clone()]), (10, vec![second.clone(), first.clone()])] {
+            assert_eq!(world.store.open_invites_of(player, limit).await, Ok(listed), "{player}");
+        }
+    }
+    assert_eq!(world.store.open_invites_of("players/eve", 10).await, Ok(Vec::new()));
+    world.store.close_invite(first.id, closing(InviteEnd::Declined, 1)).await.expect("closing is answered");
+    world.other.create_invite(again).await.expect("creating again is answered");
+    for player in ["players/ann", "players/bob"] {
+        assert_eq!(world.store.open_invites_of(player, 10).await, Ok(vec![second.clone()]), "{player}");
+    }
+    assert_eq!(world.store.open_invites_of("players/eve", 10).await, Ok(Vec::new()));
+}

@@ -199,6 +199,7 @@ macro_rules! suite {
                 a_match_judged_before_an_outage_is_judged_again_after_it,
                 a_match_whose_deadline_an_outage_moved_is_postponed_and_still_ends,
 
+                an_invite_that_is_created_again_is_listed_as_it_is_stored,
                 an_invite_can_be_closed_until_it_expires_and_never_after,
                 an_invite_can_be_read_a_day_after_its_end,
                 an_accepted_invite_is_forgotten_before_its_match,

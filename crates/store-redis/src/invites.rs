@@ -1,8 +1,10 @@
 //! Invites.
 //!
-//! An invite lies in the shard of its id, the lists that it stands in with its players. It is put into
-//! the lists before it exists and taken off after it was closed, so that a list never lacks an open
-//! invite, whenever a node dies; whoever reads a list looks at the invites themselves.
+//! An invite lies in the shard of its id, the lists that it stands in with its players, in other slots. It is put
+//! into the lists once it is stored, as it is stored, and before its creation is answered; it is taken off after it
+//! was closed. So a list lacks no open invite that anybody was told of, whenever a node dies, and whoever creates
+//! again, as one does without an answer, makes good for a node that has died in between. Whoever reads a list looks
+//! at the invites themselves.
 
 use async_trait::async_trait;
 use referee::Stamp;
@@ -12,10 +14,6 @@ use crate::call::Call;
 use crate::matches::read_id;
 use crate::redis_store::RedisStore;
 use crate::reply::{Reply, unexpected, unreadable, unwritable};
-
-/// How old an entry of a list is whose invite does not exist, before it is taken off, ms: until then
-/// somebody may be about to create it.
-const UNBORN_MS: u64 = 60_000;
 
 /// Entries of a list read at once.
 const LISTED_TOGETHER: usize = 32;
@@ -81,13 +79,10 @@ impl RedisStore {
                 .number(first + LISTED_TOGETHER - 1);
             let reply = self.caller.run(call).await?;
             let listed = read_listed(&reply)?;
-            let now = Stamp::from_ms(reply.number(0)?);
-            for (id, created) in &listed {
+            for id in &listed {
                 match self.invite(*id).await {
                     Ok((invite, _)) if invite.closing.is_none() => open.push(invite),
-                    Ok(_) => over.push(*id),
-                    Err(StoreError::NotFound) if now.ms_since(*created) > UNBORN_MS => over.push(*id),
-                    Err(StoreError::NotFound) => {}
+                    Ok(_) | Err(StoreError::NotFound) => over.push(*id),
                     Err(error) => return Err(error),
                 }
             }
@@ -105,14 +100,9 @@ impl RedisStore {
     }
 }
 
-/// Invites and when they were created.
-fn read_listed(reply: &Reply) -> Result<Vec<(InviteId, Stamp)>, StoreError> {
-    let entries = reply.list(1)?;
-    let (pairs, rest) = entries.as_chunks();
-    if !rest.is_empty() {
-        return Err(unexpected());
-    }
-    pairs.iter().map(|[id, created]| Ok((read_id(id)?, Stamp::from_ms(read_score(created)?)))).collect()
+/// The invites of a part of a list.
+fn read_listed(reply: &Reply) -> Result<Vec<InviteId>, StoreError> {
+    reply.list(0)?.iter().map(|id| read_id(id)).collect()
 }
 
 /// Reads a whole, not negative number as a sorted set holds it.
@@ -127,15 +117,15 @@ pub(crate) fn read_score(text: &[u8]) -> Result<u64, StoreError> {
 impl InviteStore for RedisStore {
     async fn create_invite(&self, invite: Invite) -> Result<Invite, StoreError> {
         let record = codec::encode_invite(&invite).map_err(|error| unwritable(&error))?;
-        if invite.closing.is_none() {
-            self.note_invite(&invite, true).await?;
-        }
         let call = self
             .on_invite(&self.scripts.create_invite, invite.id)
             .argument(record)
             .number(invite.expires.as_ms())
             .number(invite.expires.plus_ms(Invite::RETENTION_MS).as_ms());
         let (stored, _) = self.stored_invite(invite.id, call).await?;
+        if stored.closing.is_none() {
+            self.note_invite(&stored, true).await?;
+        }
         Ok(stored)
     }
 
