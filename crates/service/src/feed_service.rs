@@ -7,9 +7,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use futures::future::try_join_all;
 use futures::stream::{self, BoxStream};
 use referee::Stamp;
-use store::{FeedEntry, FeedHints, FeedPage, FeedPosition, Shard, StoreError};
+use store::{FeedHints, FeedPage, FeedPosition, Shard, StoreError};
 use tokio::sync::watch;
 use tonic::{Request, Response, Status};
 use wire::ApiError;
@@ -54,13 +55,12 @@ async fn open(node: Arc<Node>, caller: &Caller, cursor: &[u8]) -> Result<FeedStr
     if !node.store.has_feed() || shards > feed_cursor::SHARDS_MAX {
         return Err(ApiError::new(ErrorReason::Unimplemented).with_message("this server keeps no feed"));
     }
-    let mut positions = feed_cursor::read(cursor, shards).ok_or_else(|| {
-        let what = "it is no cursor that this service has given; an empty one begins at the oldest event";
-        ApiError::field(ErrorReason::FieldInvalid, "cursor", what)
-    })?;
     // Hints first, then the feeds: what comes between the two is hinted at.
     let hints = node.store.watch_feed().await.map_err(errors::store)?;
-    stand_at_the_oldest(&node, &mut positions).await?;
+    let positions = match cursor {
+        [] => beginning(&node, shards).await?,
+        cursor => resumed(cursor, shards)?,
+    };
     let watch = WatchFeed {
         hints,
         positions,
@@ -79,20 +79,23 @@ async fn open(node: Arc<Node>, caller: &Caller, cursor: &[u8]) -> Result<FeedStr
     Ok(guarded(updates, "a feed".to_owned()))
 }
 
-/// Gives a place to whoever begins: before the oldest entry of each shard that has one. From then on his cursor
-/// tells if an entry was trimmed that he did not have.
-async fn stand_at_the_oldest(node: &Node, positions: &mut [Option<FeedPosition>]) -> Result<(), ApiError> {
-    for (shard, position) in (0..).map(Shard).zip(positions).filter(|(_, position)| position.is_none()) {
-        if let FeedPage::Entries(entries) = node.store.feed(shard, None, 1).await.map_err(errors::store)? {
-            *position = before_the_oldest(&entries);
-        }
-    }
-    Ok(())
+/// The places of whoever begins, in every shard.
+async fn beginning(node: &Node, shards: u16) -> Result<Vec<FeedPosition>, ApiError> {
+    let begins = (0..shards).map(|shard| node.store.feed_begin(Shard(shard)));
+    try_join_all(begins).await.map_err(errors::store)
 }
 
-/// The place of whoever has had nothing of a shard, where there is something.
-fn before_the_oldest(entries: &[(FeedPosition, FeedEntry)]) -> Option<FeedPosition> {
-    entries.first().map(|(oldest, _)| oldest.before())
+/// The places that a cursor names.
+fn resumed(cursor: &[u8], shards: u16) -> Result<Vec<FeedPosition>, ApiError> {
+    let positions = feed_cursor::read(cursor).ok_or_else(|| {
+        let what = "it is no cursor that this service has given; an empty one begins at the oldest event";
+        ApiError::field(ErrorReason::FieldInvalid, "cursor", what)
+    })?;
+    if positions.len() != usize::from(shards) {
+        // It is of the store that this one has taken over from, whose feed is gone.
+        return Err(ApiError::new(ErrorReason::FeedTrimmed));
+    }
+    Ok(positions)
 }
 
 /// An event that has been read and not yet sent.
@@ -107,7 +110,7 @@ struct WatchFeed {
     node: Arc<Node>,
     hints: FeedHints,
     /// The last entry of each shard that was sent whole, or a place before the first one.
-    positions: Vec<Option<FeedPosition>>,
+    positions: Vec<FeedPosition>,
     /// Shards in which something may be to read.
     unread: VecDeque<Shard>,
     read: VecDeque<Read>,
@@ -140,7 +143,7 @@ impl WatchFeed {
             }
             if let Some(Read { event, then }) = self.read.pop_front() {
                 if let Some((shard, position)) = then {
-                    self.positions[usize::from(shard.0)] = Some(position);
+                    self.positions[usize::from(shard.0)] = position;
                 }
                 return Ok(Update::Event(event));
             }
@@ -159,9 +162,6 @@ impl WatchFeed {
         let FeedPage::Entries(entries) = page else {
             return Err(ApiError::new(ErrorReason::FeedTrimmed));
         };
-        if after.is_none() {
-            self.positions[usize::from(shard.0)] = before_the_oldest(&entries);
-        }
         if entries.len() >= PAGE_MAX {
             self.unread.push_back(shard);
         }
@@ -187,7 +187,7 @@ impl WatchFeed {
                 hint.map_err(|_| errors::store(StoreError::Unavailable("it is gone".to_owned())))?;
                 // Asked once a hint: a shard in which then is nothing to read is not read again and again.
                 let positions = &self.positions;
-                self.unread.extend(self.hints.ahead_of(|shard| positions.get(usize::from(shard.0)).copied().flatten()));
+                self.unread.extend(self.hints.ahead_of(|shard| positions[usize::from(shard.0)]));
             }
             () = self.node.clock.sleep_until_ms(heartbeat_at_ms.min(self.expires_ms)) => {}
         }

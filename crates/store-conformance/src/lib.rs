@@ -207,6 +207,7 @@ macro_rules! suite {
                 a_finished_match_can_be_read_for_its_retention,
                 a_live_match_is_never_forgotten,
                 a_feed_is_kept_for_its_retention_and_whoever_comes_later_is_told,
+                whoever_has_begun_is_told_what_was_trimmed_before_he_read_it,
             ]
         }
     };

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use referee::Stamp;
 use store::{FeedEntry, FeedLimits, FeedPage, FeedPosition};
 
 /// What a position is ordered by.
@@ -25,6 +26,15 @@ enum Place {
     Stored(Option<FeedEntry>),
     /// Its change could not be written.
     GivenUp,
+}
+
+/// The place before the oldest entry that is kept; while none is, that of the last one that was trimmed.
+pub(crate) fn begin(oldest: Option<FeedPosition>, trimmed: Option<Order>) -> FeedPosition {
+    match (oldest, trimmed) {
+        (Some(oldest), _) => oldest.before(),
+        (None, Some((at_ms, number))) => FeedPosition { at: Stamp::from_ms(at_ms), number, mark: 0 },
+        (None, None) => FeedPosition::START,
+    }
 }
 
 /// One shard's feed in memory.
@@ -81,7 +91,7 @@ impl Feed {
     pub(crate) fn give(&mut self, now_ms: u64, entry: FeedEntry) -> Option<Told> {
         self.limits?;
         // The clock of a new process may be behind that of the last one.
-        let at = referee::Stamp::from_ms(now_ms.max(self.last.0));
+        let at = Stamp::from_ms(now_ms.max(self.last.0));
         let position = FeedPosition { at, number: self.last.1.saturating_add(1), mark: entry.mark };
         self.last = position.order();
         self.coming.push_back((position, Place::OnItsWay));
@@ -125,9 +135,14 @@ impl Feed {
         }
     }
 
+    /// The place of whoever begins to read, if there is nothing behind.
+    pub(crate) fn begin(&self) -> FeedPosition {
+        begin(self.kept.front().map(|(oldest, _)| *oldest), self.trimmed)
+    }
+
     /// A part of the feed, if there is nothing behind.
-    pub(crate) fn page(&self, after: Option<FeedPosition>, limit: usize) -> FeedPage {
-        store::FeedPage::read(after, limit, self.trimmed, |from, limit| {
+    pub(crate) fn page(&self, after: FeedPosition, limit: usize) -> FeedPage {
+        FeedPage::read(after, limit, self.trimmed, |from, limit| {
             let first = self.kept.partition_point(|(position, _)| position.order() < from);
             Ok::<_, std::convert::Infallible>(self.kept.iter().skip(first).take(limit).cloned().collect())
         })
@@ -137,7 +152,6 @@ impl Feed {
 
 #[cfg(test)]
 mod tests {
-    use referee::Stamp;
     use rules::PerSeat;
     use sealing::MatchId;
 
@@ -150,7 +164,7 @@ mod tests {
     }
 
     fn marks(feed: &Feed) -> Vec<u16> {
-        match feed.page(None, usize::MAX) {
+        match feed.page(FeedPosition::START, usize::MAX) {
             FeedPage::Entries(entries) => entries.iter().map(|(_, entry)| entry.mark).collect(),
             FeedPage::Trimmed => panic!("nobody was here before"),
         }

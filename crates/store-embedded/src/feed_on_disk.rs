@@ -9,7 +9,7 @@ use store::{FeedEntry, FeedPage, FeedPosition, StoreError};
 use crate::disk::{Space, View, Write};
 use crate::durable::{Durable, Reader, damaged, unreadable};
 use crate::error::OpenError;
-use crate::feed::Order;
+use crate::feed::{Order, begin};
 use crate::memory::Memory;
 use crate::{key, record};
 
@@ -30,20 +30,35 @@ pub(crate) fn bounds(view: &View, shard: u16) -> Result<(Option<FeedPosition>, O
     Ok((end.map(|(position, _)| position), trimmed))
 }
 
+/// The last entry of a shard's feed that was trimmed.
+fn trimmed(view: &View, shard: u16) -> Result<Option<Order>, StoreError> {
+    let record = view.get(Space::Feed, &key::feed_trimmed(shard)).map_err(|error| unreadable(&error))?;
+    let trimmed = record.map(|bytes| codec::decode_feed_trimmed(&bytes)).transpose();
+    trimmed.map_err(|error| unreadable(&error))
+}
+
 impl Reader {
+    /// The place of whoever begins to read a shard's feed. The oldest entry may be one that cannot be seen yet: the
+    /// place before it is the same.
+    pub(crate) fn feed_begin(&self, shard: u16) -> Result<FeedPosition, StoreError> {
+        let view = self.disk.view();
+        let oldest = view.range(Space::Feed, &key::feed(shard, FIRST), &key::feed(shard, LAST)).next();
+        let oldest = oldest.transpose().map_err(|error| unreadable(&error))?;
+        let oldest = oldest.map(|(key, value)| record::read_feed(&key, &value)).transpose();
+        let oldest = oldest.map_err(|error| unreadable(&error))?.map(|(position, _)| position);
+        Ok(begin(oldest, trimmed(&view, shard)?))
+    }
+
     /// A part of a shard's feed, up to and with `end`.
     pub(crate) fn feed(
         &self,
         shard: u16,
-        after: Option<FeedPosition>,
+        after: FeedPosition,
         end: Order,
         limit: usize,
     ) -> Result<FeedPage, StoreError> {
         let view = self.disk.view();
-        let trimmed = view.get(Space::Feed, &key::feed_trimmed(shard)).map_err(|error| unreadable(&error))?;
-        let trimmed = trimmed.map(|bytes| codec::decode_feed_trimmed(&bytes)).transpose();
-        let trimmed = trimmed.map_err(|error| unreadable(&error))?;
-        FeedPage::read(after, limit, trimmed, |from, limit| {
+        FeedPage::read(after, limit, trimmed(&view, shard)?, |from, limit| {
             let mut entries: Vec<(FeedPosition, FeedEntry)> = Vec::new();
             for entry in view.range(Space::Feed, &key::feed(shard, from), &key::feed(shard, LAST)).take(limit)
             {

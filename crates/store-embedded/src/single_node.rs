@@ -414,18 +414,20 @@ impl<B: Backing> FeedStore for SingleNode<B> {
         self.memory.feed_limits().is_some()
     }
 
-    async fn feed(
-        &self,
-        shard: Shard,
-        after: Option<FeedPosition>,
-        limit: usize,
-    ) -> Result<FeedPage, StoreError> {
+    async fn feed_begin(&self, shard: Shard) -> Result<FeedPosition, StoreError> {
+        match self.behind.durable() {
+            Some(durable) => durable.read(move |reader| reader.feed_begin(shard.0)).await,
+            None => Ok(self.memory.shard(shard, |shard, _| shard.feed.begin())),
+        }
+    }
+
+    async fn feed(&self, shard: Shard, after: FeedPosition, limit: usize) -> Result<FeedPage, StoreError> {
         let Some(durable) = self.behind.durable() else {
             return Ok(self.memory.shard(shard, |shard, _| shard.feed.page(after, limit)));
         };
         // Asked before the disk is: all up to there is on it.
-        let Some(end) = self.memory.feed_end(shard.0) else { return Ok(FeedPage::Entries(Vec::new())) };
-        durable.read(move |reader| reader.feed(shard.0, after, end.order(), limit)).await
+        let end = self.memory.feed_end(shard.0).unwrap_or(FeedPosition::START).order();
+        durable.read(move |reader| reader.feed(shard.0, after, end, limit)).await
     }
 
     async fn watch_feed(&self) -> Result<FeedHints, StoreError> {

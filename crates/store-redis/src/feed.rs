@@ -176,23 +176,28 @@ impl FeedStore for RedisStore {
         self.options().feed.is_some()
     }
 
-    async fn feed(
-        &self,
-        shard: Shard,
-        after: Option<FeedPosition>,
-        limit: usize,
-    ) -> Result<FeedPage, StoreError> {
-        let limit = limit.min(ENTRIES_MAX);
-        let Some(place) = after else {
-            let reply = self.feed_from(shard, (0, 0), limit).await?;
-            return Ok(FeedPage::Entries(read_entries(&reply)?));
+    async fn feed_begin(&self, shard: Shard) -> Result<FeedPosition, StoreError> {
+        let reply = self.feed_from(shard, FeedPosition::START.order(), 1).await?;
+        let Some(oldest) = reply.optional_bytes(3)? else {
+            // All that comes is later than now, and has a higher number.
+            return Ok(FeedPosition {
+                at: Stamp::from_ms(reply.number(0)?),
+                number: reply.number(2)?,
+                mark: 0,
+            });
         };
-        let reply = self.feed_from(shard, place.order(), limit + 1).await?;
+        let (at, number) = read_id(oldest)?;
+        Ok(FeedPosition { at, number, mark: 0 }.before())
+    }
+
+    async fn feed(&self, shard: Shard, after: FeedPosition, limit: usize) -> Result<FeedPage, StoreError> {
+        let limit = limit.min(ENTRIES_MAX);
+        let reply = self.feed_from(shard, after.order(), limit + 1).await?;
         let mut entries = read_entries(&reply)?;
         let first = entries.first().map(|(position, _)| *position);
-        match place.resume(first, trimmed(&reply, place)?) {
+        match after.resume(first, trimmed(&reply, after)?) {
             FeedResume::Here => {
-                entries.retain(|(position, _)| *position != place);
+                entries.retain(|(position, _)| *position != after);
                 entries.truncate(limit);
                 Ok(FeedPage::Entries(entries))
             }

@@ -147,6 +147,9 @@ pub enum FeedResume {
 }
 
 impl FeedPosition {
+    /// The place before the first entry that a feed ever has.
+    pub const START: Self = Self { at: Stamp::from_ms(0), number: 0, mark: 0 };
+
     /// How far back a reader is sent whose place has been lost, ms: no replica that takes over is further behind.
     pub const REWIND_MS: u64 = 60_000;
 
@@ -218,17 +221,16 @@ impl FeedPage {
     /// # Errors
     /// Those of `read`.
     pub fn read<E>(
-        after: Option<FeedPosition>,
+        after: FeedPosition,
         limit: usize,
         trimmed: Option<(u64, u64)>,
         read: impl Fn((u64, u64), usize) -> Result<Vec<(FeedPosition, FeedEntry)>, E>,
     ) -> Result<Self, E> {
-        let Some(place) = after else { return read((0, 0), limit).map(Self::Entries) };
-        let mut entries = read(place.order(), limit.saturating_add(1))?;
+        let mut entries = read(after.order(), limit.saturating_add(1))?;
         let first = entries.first().map(|(position, _)| *position);
-        match place.resume(first, trimmed) {
+        match after.resume(first, trimmed) {
             FeedResume::Here => {
-                entries.retain(|(position, _)| *position != place);
+                entries.retain(|(position, _)| *position != after);
                 entries.truncate(limit);
                 Ok(Self::Entries(entries))
             }
@@ -276,12 +278,11 @@ impl FeedHints {
     }
 
     /// The shards whose feeds end after these positions, as far as is known. What is known then counts as seen.
-    pub fn ahead_of(&mut self, read: impl Fn(Shard) -> Option<FeedPosition>) -> Vec<Shard> {
+    pub fn ahead_of(&mut self, read: impl Fn(Shard) -> FeedPosition) -> Vec<Shard> {
         let ends = self.ends.borrow_and_update();
         let ahead = |(shard, end): (u16, &Option<FeedPosition>)| {
             let end = end.as_ref()?.order();
-            let seen = read(Shard(shard)).is_some_and(|read| read.order() >= end);
-            (!seen).then_some(Shard(shard))
+            (read(Shard(shard)).order() < end).then_some(Shard(shard))
         };
         (0..).zip(ends.iter()).filter_map(ahead).collect()
     }
@@ -303,13 +304,15 @@ pub trait FeedStore: Send + Sync + 'static {
         false
     }
 
-    /// The entries of a shard's feed after a position, or from the oldest one on, in order, at most `limit`.
-    async fn feed(
-        &self,
-        _shard: Shard,
-        _after: Option<FeedPosition>,
-        _limit: usize,
-    ) -> Result<FeedPage, StoreError> {
+    /// The place of whoever begins to read a shard's feed: right before the oldest entry that is kept, or, while
+    /// none is, after the last one that has been. Whoever goes on from there later learns if an entry was trimmed
+    /// that he did not have.
+    async fn feed_begin(&self, _shard: Shard) -> Result<FeedPosition, StoreError> {
+        Ok(FeedPosition::START)
+    }
+
+    /// The entries of a shard's feed after a place, in order, at most `limit`.
+    async fn feed(&self, _shard: Shard, _after: FeedPosition, _limit: usize) -> Result<FeedPage, StoreError> {
         Ok(FeedPage::Entries(Vec::new()))
     }
 

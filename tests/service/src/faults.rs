@@ -422,12 +422,11 @@ impl FeedStore for FaultyStore {
         self.inner.has_feed()
     }
 
-    async fn feed(
-        &self,
-        shard: Shard,
-        after: Option<FeedPosition>,
-        limit: usize,
-    ) -> Result<FeedPage, StoreError> {
+    async fn feed_begin(&self, shard: Shard) -> Result<FeedPosition, StoreError> {
+        self.inner.feed_begin(shard).await
+    }
+
+    async fn feed(&self, shard: Shard, after: FeedPosition, limit: usize) -> Result<FeedPage, StoreError> {
         self.inner.feed(shard, after, limit).await
     }
 

@@ -206,12 +206,11 @@ impl FeedStore for ReplicatedStore {
         self.primary.has_feed()
     }
 
-    async fn feed(
-        &self,
-        shard: Shard,
-        after: Option<FeedPosition>,
-        limit: usize,
-    ) -> Result<FeedPage, StoreError> {
+    async fn feed_begin(&self, shard: Shard) -> Result<FeedPosition, StoreError> {
+        self.primary().feed_begin(shard).await
+    }
+
+    async fn feed(&self, shard: Shard, after: FeedPosition, limit: usize) -> Result<FeedPage, StoreError> {
         self.primary().feed(shard, after, limit).await
     }
 

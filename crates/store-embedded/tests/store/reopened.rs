@@ -172,12 +172,11 @@ impl FeedStore for Reopened {
         true
     }
 
-    async fn feed(
-        &self,
-        shard: Shard,
-        after: Option<FeedPosition>,
-        limit: usize,
-    ) -> Result<FeedPage, StoreError> {
+    async fn feed_begin(&self, shard: Shard) -> Result<FeedPosition, StoreError> {
+        self.next().await.store().feed_begin(shard).await
+    }
+
+    async fn feed(&self, shard: Shard, after: FeedPosition, limit: usize) -> Result<FeedPage, StoreError> {
         self.next().await.store().feed(shard, after, limit).await
     }
 

@@ -14,7 +14,7 @@ use wire::v1::{self, EndReason, ErrorReason, MatchResult, SealMode, SealStatus, 
 use super::{marked, reveals};
 
 /// Shorter than any clock of these matches.
-const HEARTBEAT: Duration = Duration::from_secs(2);
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(2);
 
 /// A feed that is read.
 pub(crate) struct Feed {
@@ -62,11 +62,23 @@ impl Feed {
         }
     }
 
-    /// All that comes before a heartbeat, which is to come without any event.
-    async fn silence(&mut self, cluster: &Cluster) {
+    /// A heartbeat, which is to come without any event: its cursor.
+    async fn silence(&mut self, cluster: &Cluster) -> Vec<u8> {
         cluster.advance_ms(2 * HEARTBEAT.as_millis() as u64).await;
-        let message = self.message().await.expect("the feed goes on");
-        assert!(matches!(message.update, Some(Update::Heartbeat(_))), "{message:?}");
+        let v1::WatchFeedResponse { cursor, update } = self.message().await.expect("the feed goes on");
+        assert!(matches!(update, Some(Update::Heartbeat(_))), "{update:?}");
+        cursor
+    }
+
+    /// How it ends, which is to come without any event.
+    async fn refusal(&mut self) -> Status {
+        loop {
+            match self.message().await {
+                Ok(v1::WatchFeedResponse { update: Some(Update::Heartbeat(_)), .. }) => {}
+                Ok(message) => panic!("{message:?}"),
+                Err(status) => return status,
+            }
+        }
     }
 }
 
@@ -207,31 +219,40 @@ async fn the_feed_tells_nothing_of_an_unresolved_seal() {
     }
 }
 
-#[tokio::test]
-async fn a_cursor_older_than_what_is_kept_is_told_so_and_the_beginning_is_what_is_kept() {
-    let cluster = Cluster::of_one().await;
+/// Cursors from before anything happened, from within an entry and from after each: those that a trimmed event
+/// follows are told so, and the others miss nothing.
+pub(crate) async fn whoever_comes_too_late_is_told_so(cluster: &Cluster) {
     let turn_time = match_settings::TimeControl::TurnTime(service_tests::seconds(14 * 24 * 60 * 60));
     let settings = v1::MatchSettings { time_control: Some(turn_time), ..Default::default() };
-    let mut from_nothing = Feed::open(&cluster, 0, &[]).await.unwrap();
+    let mut from_nothing = Feed::open(cluster, 0, &[]).await.unwrap();
+    let before_anything = from_nothing.silence(cluster).await;
     let duel = cluster.duel(settings).await;
     duel.play(1, "A1", "I9").await;
     let within_the_first = from_nothing.event().await;
-    let told = Feed::open(&cluster, 0, &[]).await.unwrap().until("opened 2").await;
+    let told = Feed::open(cluster, 0, &[]).await.unwrap().until("opened 2").await;
+    let mut from_before = Feed::open(cluster, 0, &before_anything).await.unwrap();
+    assert_eq!(from_before.until("opened 2").await.len(), told.len(), "he has missed nothing yet");
     cluster.clock.advance_ms(FeedLimits::default().retention_ms + 1_000);
     // Tokens do not live as long.
     let (black, white) = (cluster.player(0, "ada").await, cluster.player(0, "bo").await);
     let duel = Duel { black, white, ..duel };
     duel.play(2, "C1", "G9").await;
-    for told in [&within_the_first, &told[0], &told[1]] {
-        let mut behind = Feed::open(&cluster, 0, &told.cursor).await.unwrap();
-        let trimmed = behind.message().await.unwrap_err();
-        assert_eq!(reason(&trimmed), ErrorReason::FeedTrimmed, "after {}", words(&told.event));
+    for cursor in [&before_anything, &within_the_first.cursor, &told[0].cursor, &told[1].cursor] {
+        let mut behind = Feed::open(cluster, 0, cursor).await.unwrap();
+        let trimmed = behind.refusal().await;
+        assert_eq!(reason(&trimmed), ErrorReason::FeedTrimmed);
         assert_eq!(trimmed.code(), tonic::Code::DataLoss);
     }
-    let mut in_time = Feed::open(&cluster, 0, &told[3].cursor).await.unwrap();
+    let mut in_time = Feed::open(cluster, 0, &told[3].cursor).await.unwrap();
     assert_eq!(of_match(&in_time.until("opened 3").await, &duel.name), ["resolved 2", "opened 3"]);
-    let mut anew = Feed::open(&cluster, 0, &[]).await.unwrap();
+    let mut anew = Feed::open(cluster, 0, &[]).await.unwrap();
     assert_eq!(of_match(&anew.until("opened 3").await, &duel.name), ["resolved 2", "opened 3"]);
+}
+
+#[tokio::test]
+async fn a_cursor_older_than_what_is_kept_is_told_so_and_the_beginning_is_what_is_kept() {
+    let cluster = Cluster::start(Setup { heartbeat: HEARTBEAT, ..Setup::default() }).await;
+    whoever_comes_too_late_is_told_so(&cluster).await;
 }
 
 #[tokio::test]

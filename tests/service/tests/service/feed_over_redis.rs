@@ -7,11 +7,11 @@ use referee::Stamp;
 use rules::Seat;
 use service_tests::{Cluster, START_MS, Setup, reason};
 use store::keys::Keys;
-use store::{FeedLimits, ScriptedClock, Store};
+use store::{Clock, FeedLimits, ScriptedClock, Store};
 use store_redis::{Options, RedisStore};
 use wire::v1::{self, ErrorReason};
 
-use super::feed::{Feed, WHOLE, of_match};
+use super::feed::{Feed, HEARTBEAT, WHOLE, of_match, whoever_comes_too_late_is_told_so};
 
 /// Two nodes over the store at this address, with so much of a feed.
 async fn two_nodes(url: &str, feed: Option<FeedLimits>) -> Cluster {
@@ -49,4 +49,19 @@ async fn a_store_without_a_feed_offers_none() {
     let cluster = two_nodes(&redis.url(), None).await;
     let refused = Feed::open(&cluster, 0, &[]).await.map(|_| ()).unwrap_err();
     assert_eq!(reason(&refused), ErrorReason::Unimplemented);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cursor_older_than_what_is_kept_is_told_so() {
+    for flavor in Flavor::ALL {
+        let redis = Single::start(flavor, &ServerOptions::new()).await.unwrap();
+        let keys = Keys::generate(Stamp::from_ms(START_MS));
+        let clock = Arc::new(ScriptedClock::at_ms(START_MS));
+        let options = Options::new(redis.url().parse().unwrap()).with_feed(Some(FeedLimits::default()));
+        let time = Arc::clone(&clock) as Arc<dyn Clock>;
+        let store = RedisStore::open_with_clock(options, keys.keyring(), time).await.unwrap();
+        let setup = Setup { heartbeat: HEARTBEAT, ..Setup::default() };
+        let cluster = Cluster::on(setup, clock, &keys, vec![Arc::new(store)]).await;
+        whoever_comes_too_late_is_told_so(&cluster).await;
+    }
 }
