@@ -187,7 +187,7 @@ impl WatchFeed {
                 hint.map_err(|_| errors::store(StoreError::Unavailable("it is gone".to_owned())))?;
                 // Asked once a hint: a shard in which then is nothing to read is not read again and again.
                 let positions = &self.positions;
-                self.unread.extend(self.hints.ahead_of(|shard| positions[usize::from(shard.0)]));
+                self.unread.extend(self.hints.elsewhere_than(|shard| positions[usize::from(shard.0)]));
             }
             () = self.node.clock.sleep_until_ms(heartbeat_at_ms.min(self.expires_ms)) => {}
         }

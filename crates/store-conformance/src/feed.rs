@@ -226,7 +226,7 @@ pub async fn whoever_watches_the_feed_is_told_where_it_goes_on(world: Arc<World>
     let mut place = begin(&world.other, shard).await;
     for turn in 0..3 {
         let stands = |of| if of == shard { place } else { FeedPosition::START };
-        while !hints.ahead_of(stands).contains(&shard) {
+        while !hints.elsewhere_than(stands).contains(&shard) {
             hints.changed().await.expect("the store is there");
         }
         let entries = all_after(&world.other, shard, place).await;

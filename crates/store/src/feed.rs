@@ -277,14 +277,15 @@ impl FeedHints {
         Self { ends }
     }
 
-    /// The shards whose feeds end after these positions, as far as is known. What is known then counts as seen.
-    pub fn ahead_of(&mut self, read: impl Fn(Shard) -> FeedPosition) -> Vec<Shard> {
+    /// The shards whose feeds end elsewhere than where a reader stands, as far as is known: after it, or before it,
+    /// if a failover has lost what he has read, and he is to be sent back. What is known then counts as seen.
+    pub fn elsewhere_than(&mut self, stands: impl Fn(Shard) -> FeedPosition) -> Vec<Shard> {
         let ends = self.ends.borrow_and_update();
-        let ahead = |(shard, end): (u16, &Option<FeedPosition>)| {
+        let elsewhere = |(shard, end): (u16, &Option<FeedPosition>)| {
             let end = end.as_ref()?.order();
-            (read(Shard(shard)).order() < end).then_some(Shard(shard))
+            (stands(Shard(shard)).order() != end).then_some(Shard(shard))
         };
-        (0..).zip(ends.iter()).filter_map(ahead).collect()
+        (0..).zip(ends.iter()).filter_map(elsewhere).collect()
     }
 
     /// Waits for more than what was last known. Nothing is lost if the wait is given up.

@@ -5,7 +5,8 @@ use referee::{Change, Command, Match, Now, SealMode, Settings};
 use rules::{Cell, PerSeat, Seat};
 use sealing::{Commitment, Digest, EndReason, MatchId, MatchResult, Opening, Salt};
 use store::codec::{decode_feed_entry, decode_feed_trimmed, encode_feed_entry, encode_feed_trimmed};
-use store::{FeedEntry, FeedEvent, FeedFinish};
+use store::{FeedEntry, FeedEvent, FeedFinish, FeedHints, FeedPosition, Shard};
+use tokio::sync::watch;
 
 use super::golden::check;
 use super::played::{CREATED_MS, request_id, settings, stamp};
@@ -129,4 +130,18 @@ fn a_change_tells_what_all_may_know_and_a_seal_tells_nothing() {
         (MatchResult::BlackWins, EndReason::Resignation, 1)
     );
     assert!(finish.unresolved.black.is_some() && finish.unresolved.white.is_none());
+}
+
+/// What a failover has lost may have been read before: what came instead is no later than that.
+#[test]
+fn a_feed_that_ends_before_its_reader_is_hinted_at_as_one_that_goes_on() {
+    let place = |ms, number| FeedPosition { at: stamp(ms), number, mark: 1 };
+    let stands = [FeedPosition::START, place(9, 2), place(9, 2), place(9, 2), place(9, 2)];
+    let ends = [None, Some(place(9, 2)), Some(place(9, 3)), Some(place(8, 2)), Some(place(8, 1))];
+    let (sender, receiver) = watch::channel(vec![None; ends.len()]);
+    let mut hints = FeedHints::new(receiver);
+    assert_eq!(hints.elsewhere_than(|shard| stands[usize::from(shard.0)]), []);
+    sender.send_replace(ends.to_vec());
+    let elsewhere = hints.elsewhere_than(|shard| stands[usize::from(shard.0)]);
+    assert_eq!(elsewhere, [Shard(2), Shard(3), Shard(4)]);
 }
