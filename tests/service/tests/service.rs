@@ -40,6 +40,7 @@ mod service {
     mod players;
     mod policy;
     mod readiness;
+    mod readiness_over_redis;
     mod refusals;
     mod remembered_heads;
     mod repeated_draws;
