@@ -3,6 +3,7 @@
 mod configuration;
 mod demo;
 mod descriptors;
+mod feed;
 mod keys;
 mod lobby;
 mod migrate;
