@@ -11,13 +11,16 @@ use referee::{
 use rules::{Cell, PerSeat, Seat};
 use sealing::{MatchId, Opening, Party, Salt};
 use store::{
-    Closing, Commit, CommitOutcome, Indexed, Invite, InviteEnd, Loaded, PageKey, RequestKey, RequestRecord,
-    ScriptedClock, Shard, Store, Stored, Version,
+    Closing, Commit, CommitOutcome, FeedPage, FeedPosition, Indexed, Invite, InviteEnd, Loaded, PageKey,
+    RequestKey, RequestRecord, ScriptedClock, Shard, Store, Stored, Version,
 };
 
 /// Matches, invites, players and request names in play at once: few, so that steps meet.
 const OBJECTS_MAX: usize = 6;
 const NAMES: u32 = 4;
+
+/// Places of feeds that are remembered.
+const PLACES_MAX: usize = 32;
 
 /// How long an invite is open, ms.
 const INVITE_MS: u64 = 20_000;
@@ -52,8 +55,16 @@ pub async fn compare(
     other: &dyn Store,
 ) -> Result<(), Difference> {
     let random = StdRng::seed_from_u64(seed);
-    let mut pair =
-        Pair { clock, stores: [one, other], random, ids: Vec::new(), invites: Vec::new(), drawn: 0, step: 0 };
+    let mut pair = Pair {
+        clock,
+        stores: [one, other],
+        random,
+        ids: Vec::new(),
+        invites: Vec::new(),
+        places: Vec::new(),
+        drawn: 0,
+        step: 0,
+    };
     pair.same("shards", one.shard_count(), other.shard_count())?;
     pair.touch_all().await?;
     for step in 1..=steps {
@@ -69,6 +80,7 @@ struct Pair<'a> {
     random: StdRng,
     ids: Vec<MatchId>,
     invites: Vec<Invite>,
+    places: Vec<(Shard, FeedPosition)>,
     drawn: u64,
     step: usize,
 }
@@ -91,7 +103,8 @@ impl Pair<'_> {
             65..72 => self.turns().await,
             72..78 => self.due().await,
             78..88 => self.invite().await,
-            88..92 => self.request().await,
+            88..91 => self.request().await,
+            91..95 => self.feed().await,
             _ => self.list().await,
         }
     }
@@ -276,6 +289,32 @@ impl Pair<'_> {
         let [one, other] = self.stores;
         let (first, second) = (one.turns(id, from, limit).await, other.turns(id, from, limit).await);
         self.same("turns", first, second).map(drop)
+    }
+
+    /// A part of a feed, after a place that there is, was, or might have been.
+    async fn feed(&mut self) -> Result<(), Difference> {
+        let [one, other] = self.stores;
+        let shard = Shard::of(self.pick(), one.shard_count());
+        let known = self.places.iter().filter(|(of, _)| *of == shard).map(|(_, place)| *place);
+        let known: Vec<FeedPosition> = known.collect();
+        let mut after = match known.len() {
+            0 => FeedPosition::START,
+            count => known[self.random.random_range(0..count)],
+        };
+        match self.random.random_range(0..6) {
+            0 => after = FeedPosition::START,
+            1 => after.mark ^= 1,
+            2 => after.number += 1,
+            _ => {}
+        }
+        let limit = self.random.random_range(1..6);
+        let (first, second) = (one.feed(shard, after, limit).await, other.feed(shard, after, limit).await);
+        if let Ok(FeedPage::Entries(entries)) = self.same("feed", first, second)? {
+            self.places.extend(entries.into_iter().map(|(place, _)| (shard, place)));
+            let old = self.places.len().saturating_sub(PLACES_MAX);
+            self.places.drain(..old);
+        }
+        Ok(())
     }
 
     /// What is due in the shard of a match, ties in any order.

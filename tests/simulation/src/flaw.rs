@@ -10,12 +10,15 @@ use async_trait::async_trait;
 use referee::{Change, FollowUp, Match, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Closing, Commit, CommitOutcome, Due, Glance, Hints, Indexed, Invite, InviteId, InviteStore, Loaded,
-    MatchStore, NodeId, NodeStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord,
-    RequestStore, Shard, Store, StoreError, Version,
+    Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Hints,
+    Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey, PlayerHints,
+    PlayerStore, RequestKey, RequestRecord, RequestStore, Shard, Store, StoreError, Version,
 };
 
 use crate::scheduler::lock;
+
+/// Of so many entries the feed lacks one, where it does.
+const LOST_ONE_IN: u64 = 7;
 
 /// What is wrong with a store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,16 +33,22 @@ pub enum Flaw {
     IgnoresOutages,
     /// A request that creates is not remembered.
     ForgetsRequests,
+    /// The feed lacks an entry now and then.
+    LosesFeedEntries,
+    /// The feed goes on by numbers alone, whatever a failover has put in their places.
+    ResumesByNumber,
 }
 
 impl Flaw {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::IgnoresVersions,
         Self::IgnoresNotAfter,
         Self::ReadsOldHeads,
         Self::IgnoresOutages,
         Self::ForgetsRequests,
+        Self::LosesFeedEntries,
+        Self::ResumesByNumber,
     ];
 
     /// Its name for a command line.
@@ -51,6 +60,8 @@ impl Flaw {
             Self::ReadsOldHeads => "reads-old-heads",
             Self::IgnoresOutages => "ignores-outages",
             Self::ForgetsRequests => "forgets-requests",
+            Self::LosesFeedEntries => "loses-feed-entries",
+            Self::ResumesByNumber => "resumes-by-number",
         }
     }
 }
@@ -103,7 +114,11 @@ impl Flawed {
                 }
             }
             Flaw::IgnoresOutages => loaded.now.outage_ms = 0,
-            Flaw::IgnoresVersions | Flaw::IgnoresNotAfter | Flaw::ForgetsRequests => {}
+            Flaw::IgnoresVersions
+            | Flaw::IgnoresNotAfter
+            | Flaw::ForgetsRequests
+            | Flaw::LosesFeedEntries
+            | Flaw::ResumesByNumber => {}
         }
         loaded
     }
@@ -133,7 +148,7 @@ impl MatchStore for Flawed {
             Flaw::IgnoresVersions => commit.expected = self.inner.load(id).await?.stored.version,
             Flaw::IgnoresNotAfter => commit.change.not_after = None,
             Flaw::IgnoresOutages => commit.judged.outage_ms = self.inner.now(id).await?.outage_ms,
-            Flaw::ReadsOldHeads | Flaw::ForgetsRequests => {}
+            Flaw::ReadsOldHeads | Flaw::ForgetsRequests | Flaw::LosesFeedEntries | Flaw::ResumesByNumber => {}
         }
         self.inner.commit(commit).await
     }
@@ -228,5 +243,30 @@ impl NodeStore for Flawed {
     }
 }
 
-/// There is no feed here.
-impl store::FeedStore for Flawed {}
+#[async_trait]
+impl FeedStore for Flawed {
+    fn has_feed(&self) -> bool {
+        self.inner.has_feed()
+    }
+
+    async fn feed_begin(&self, shard: Shard) -> Result<FeedPosition, StoreError> {
+        self.inner.feed_begin(shard).await
+    }
+
+    async fn feed(&self, shard: Shard, after: FeedPosition, limit: usize) -> Result<FeedPage, StoreError> {
+        let read_from = if self.flaw == Flaw::ResumesByNumber { FeedPosition::START } else { after };
+        let page = self.inner.feed(shard, read_from, usize::MAX).await?;
+        let FeedPage::Entries(mut entries) = page else { return Ok(page) };
+        match self.flaw {
+            Flaw::ResumesByNumber => entries.retain(|(place, _)| place.number > after.number),
+            Flaw::LosesFeedEntries => entries.retain(|(place, _)| place.number % LOST_ONE_IN != 0),
+            _ => {}
+        }
+        entries.truncate(limit);
+        Ok(FeedPage::Entries(entries))
+    }
+
+    async fn watch_feed(&self) -> Result<FeedHints, StoreError> {
+        self.inner.watch_feed().await
+    }
+}

@@ -17,6 +17,9 @@ const SLOW_WAY_MS: u64 = 1_500;
 /// How long a node waits for an answer that does not come, ms.
 const PATIENCE_MS: u64 = 400;
 
+/// How late a node sees at most that the feed goes on, ms: they look now and then while somebody waits.
+const LOOK_MS: u64 = 600;
+
 /// How late a hint or a doubled commit comes, ms.
 const LATE_MS: u64 = 2_000;
 
@@ -100,8 +103,22 @@ impl Link {
         }
     }
 
+    /// Lets everybody who waits for it see, some time, where the feed ends by then.
+    pub(crate) fn publish_feed(&self) {
+        for ears in self.primary.feed_listeners() {
+            let (link, ms) = (self.clone(), self.handle.below(LOOK_MS));
+            self.handle.spawn(Owner::World, async move {
+                link.handle.sleep(ms).await;
+                while let Some(until_ms) = link.weather.stalled_until() {
+                    link.handle.sleep_until(until_ms).await;
+                }
+                link.primary.look_at_feed(ears);
+            });
+        }
+    }
+
     /// Does something that nobody waits for, later.
-    pub(crate) fn later(&self, work: impl FnOnce(&Primary) + Send + 'static) {
+    pub(crate) fn later(&self, work: impl FnOnce(&Self) + Send + 'static) {
         let link = self.clone();
         let ms = self.handle.below(LATE_MS);
         self.handle.spawn(Owner::World, async move {
@@ -109,7 +126,7 @@ impl Link {
             while let Some(until_ms) = link.weather.stalled_until() {
                 link.handle.sleep_until(until_ms).await;
             }
-            work(&link.primary);
+            work(&link);
         });
     }
 }

@@ -8,9 +8,11 @@ use std::sync::Arc;
 use referee::{Change, FollowUp, Match, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Closing, Commit, CommitOutcome, Due, Glance, Indexed, Invite, InviteId, Loaded, NodeId, PageKey,
-    RequestKey, RequestRecord, Shard, StoreError, Stored, Version,
+    Closing, Commit, CommitOutcome, Due, FeedEntry, FeedPage, FeedPosition, Glance, Indexed, Invite,
+    InviteId, Loaded, NodeId, PageKey, RequestKey, RequestRecord, Shard, StoreError, Stored, Version,
 };
+
+use crate::model_feed::ModelFeed;
 
 /// A gap between two operations above this counts as an outage, ms.
 const OUTAGE_MIN_MS: u64 = 3_000;
@@ -48,14 +50,16 @@ pub(crate) struct Entry {
     number: usize,
 }
 
-/// Everything that is stored.
+/// Everything that is stored. A replica takes a copy every few steps, most of which move a clock and no more: what
+/// is large is shared until it changes.
 #[derive(Clone)]
 pub(crate) struct Model {
     clocks: Vec<ShardClock>,
-    pub(crate) matches: BTreeMap<MatchId, Arc<Entry>>,
-    invites: BTreeMap<InviteId, (Invite, Stamp)>,
-    requests: BTreeMap<(String, String), (RequestRecord, Stamp)>,
-    lists: BTreeMap<String, BTreeMap<Place, bool>>,
+    feeds: Vec<ModelFeed>,
+    pub(crate) matches: Arc<BTreeMap<MatchId, Arc<Entry>>>,
+    invites: Arc<BTreeMap<InviteId, (Invite, Stamp)>>,
+    requests: Arc<BTreeMap<(String, String), (RequestRecord, Stamp)>>,
+    lists: Arc<BTreeMap<String, BTreeMap<Place, bool>>>,
     /// When each node last said that it is there.
     nodes: BTreeMap<NodeId, Stamp>,
 }
@@ -64,10 +68,11 @@ impl Model {
     pub(crate) fn new(shards: u16) -> Self {
         Self {
             clocks: vec![ShardClock::default(); usize::from(shards.max(1))],
-            matches: BTreeMap::new(),
-            invites: BTreeMap::new(),
-            requests: BTreeMap::new(),
-            lists: BTreeMap::new(),
+            feeds: vec![ModelFeed::default(); usize::from(shards.max(1))],
+            matches: Arc::default(),
+            invites: Arc::default(),
+            requests: Arc::default(),
+            lists: Arc::default(),
             nodes: BTreeMap::new(),
         }
     }
@@ -108,7 +113,7 @@ impl Model {
         };
         let number = self.matches.len();
         let entry = Entry { due: due_time(&stored), stored: stored.clone(), turns: Vec::new(), number };
-        self.matches.insert(id, Arc::new(entry));
+        Arc::make_mut(&mut self.matches).insert(id, Arc::new(entry));
         loaded(stored, now)
     }
 
@@ -128,6 +133,8 @@ impl Model {
         if let Some(refused) = commit.refused_at(stored.stamp, now) {
             return Ok(refused);
         }
+        let stored_at = now.stamp.max(stored.stamp);
+        let told = FeedEntry::of(&commit.change, commit.judged.stamp, commit.nonce);
         let turn = commit.change.turn().cloned();
         let mut follow_ups = stored.follow_ups.clone();
         follow_ups.retain(|waiting| !commit.change.follow_ups.contains(waiting));
@@ -143,6 +150,10 @@ impl Model {
             entry.turns.extend(turn);
             entry.due = due_time(&next);
         });
+        if let Some(told) = told {
+            let shard = Shard::of(id, self.shard_count());
+            self.feeds[usize::from(shard.0)].append(stored_at, told);
+        }
         Ok(CommitOutcome::Committed(next))
     }
 
@@ -157,6 +168,25 @@ impl Model {
         let entry = self.entry(id, now.stamp).ok_or(StoreError::NotFound)?;
         let skip = from.saturating_sub(1) as usize;
         Ok(entry.turns.iter().skip(skip).take(limit).cloned().collect())
+    }
+
+    pub(crate) fn feed_begin(&mut self, shard: Shard, clock: Stamp) -> FeedPosition {
+        self.shard_time(shard, clock);
+        self.feed_of(shard).begin()
+    }
+
+    pub(crate) fn feed(&mut self, shard: Shard, after: FeedPosition, limit: usize, clock: Stamp) -> FeedPage {
+        self.shard_time(shard, clock);
+        self.feed_of(shard).page(after, limit)
+    }
+
+    /// Where each shard's feed ends.
+    pub(crate) fn feed_ends(&self) -> Vec<Option<FeedPosition>> {
+        self.feeds.iter().map(ModelFeed::end).collect()
+    }
+
+    fn feed_of(&self, shard: Shard) -> &ModelFeed {
+        &self.feeds[usize::from(shard.0) % self.feeds.len()]
     }
 
     pub(crate) fn due(&mut self, shard: Shard, limit: usize, clock: Stamp) -> Due {
@@ -212,7 +242,7 @@ impl Model {
             return kept.clone();
         }
         let until = invite.expires.plus_ms(SHORT_RETENTION_MS);
-        self.invites.insert(invite.id, (invite.clone(), until));
+        Arc::make_mut(&mut self.invites).insert(invite.id, (invite.clone(), until));
         invite
     }
 
@@ -231,7 +261,7 @@ impl Model {
         let (mut invite, now) = self.invite(id, clock)?;
         if invite.closing.is_none() && now <= invite.expires {
             invite.closing = Some(closing);
-            self.invites.insert(id, (invite.clone(), now.plus_ms(SHORT_RETENTION_MS)));
+            Arc::make_mut(&mut self.invites).insert(id, (invite.clone(), now.plus_ms(SHORT_RETENTION_MS)));
         }
         Ok(invite)
     }
@@ -251,7 +281,7 @@ impl Model {
     }
 
     pub(crate) fn index_match(&mut self, player: &str, entry: Indexed) {
-        let list = self.lists.entry(player.to_owned()).or_default();
+        let list = Arc::make_mut(&mut self.lists).entry(player.to_owned()).or_default();
         *list.entry((Reverse(entry.created), entry.match_id)).or_default() |= entry.finished;
     }
 
@@ -276,7 +306,7 @@ impl Model {
     }
 
     pub(crate) fn remember(&mut self, key: RequestKey, record: RequestRecord, clock: Stamp) -> RequestRecord {
-        let kept = self.requests.entry((key.actor, key.request_id));
+        let kept = Arc::make_mut(&mut self.requests).entry((key.actor, key.request_id));
         let kept = kept.or_insert((record, clock.plus_ms(SHORT_RETENTION_MS)));
         if clock > kept.1 {
             *kept = (record, clock.plus_ms(SHORT_RETENTION_MS));
@@ -316,7 +346,7 @@ impl Model {
     }
 
     fn change(&mut self, id: MatchId, change: impl FnOnce(&mut Entry)) {
-        if let Some(entry) = self.matches.get_mut(&id) {
+        if let Some(entry) = Arc::make_mut(&mut self.matches).get_mut(&id) {
             change(Arc::make_mut(entry));
         }
     }

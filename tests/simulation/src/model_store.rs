@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Clock, Closing, Commit, CommitOutcome, Due, Glance, Hints, Indexed, Invite, InviteId, InviteStore,
-    Loaded, MatchStore, NodeId, NodeStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord,
-    RequestStore, Shard, StoreError, Version,
+    Clock, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Hints,
+    Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey, PlayerHints,
+    PlayerStore, RequestKey, RequestRecord, RequestStore, Shard, StoreError, Version,
 };
 
 use crate::link::{Link, unavailable};
@@ -129,12 +129,17 @@ impl MatchStore for ModelStore {
                 for ears in self.primary.listeners(id) {
                     self.primary.tell(ears, stored);
                 }
+                self.primary.feed_listeners().into_iter().for_each(|ears| self.primary.look_at_feed(ears));
             }
             return outcome;
         };
         if link.weather.strikes(|rates| rates.doubled_commits) {
             let again = commit.clone();
-            link.later(move |primary| drop(primary.change(id, |model, clock| model.commit(again, clock))));
+            link.later(move |link| {
+                drop(link.primary.change(id, |model, clock| model.commit(again, clock)));
+                // Nobody is told of it, but whoever looks sees it.
+                link.publish_feed();
+            });
         }
         let (judged, turn) = (commit.expected.counter, commit.change.next.resolved);
         link.out().await?;
@@ -142,6 +147,7 @@ impl MatchStore for ModelStore {
         if let Ok(CommitOutcome::Committed(stored)) = &outcome {
             // Hints go out whether the node hears the answer or not.
             link.publish(stored, epoch);
+            link.publish_feed();
         }
         self.note(|| format!("commit on version {judged}, {turn} turns: {}", told(&outcome)));
         if link.back(epoch).await.is_err() {
@@ -279,5 +285,23 @@ impl NodeStore for ModelStore {
     }
 }
 
-/// There is no feed here.
-impl store::FeedStore for ModelStore {}
+#[async_trait]
+impl FeedStore for ModelStore {
+    fn has_feed(&self) -> bool {
+        true
+    }
+
+    async fn feed_begin(&self, shard: Shard) -> Result<FeedPosition, StoreError> {
+        self.call(|model, clock| Ok(model.feed_begin(shard, clock))).await
+    }
+
+    async fn feed(&self, shard: Shard, after: FeedPosition, limit: usize) -> Result<FeedPage, StoreError> {
+        self.call(|model, clock| Ok(model.feed(shard, after, limit, clock))).await
+    }
+
+    async fn watch_feed(&self) -> Result<FeedHints, StoreError> {
+        let hints = self.primary.listen_to_feed(self.ears);
+        self.primary.look_at_feed(self.ears);
+        Ok(hints)
+    }
+}

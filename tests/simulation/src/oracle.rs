@@ -13,6 +13,7 @@ use rules::Seat;
 use sealing::{Digest, EndReason, MatchId};
 use wire::v1;
 
+use crate::feed_account::{FeedAccount, Taken};
 use crate::ledger;
 use crate::model::Entry;
 use crate::primary::Made;
@@ -64,6 +65,9 @@ struct State {
     secrets: Vec<Secret>,
     accounts: Vec<Account>,
     games: HashMap<MatchId, usize>,
+    /// What the feed must tell, and what it has told each reader.
+    taken: Taken,
+    feeds: Vec<FeedAccount>,
 }
 
 /// The judge of one run.
@@ -74,9 +78,10 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    pub(crate) fn new(games: usize, lossless: bool) -> Self {
+    pub(crate) fn new(games: usize, feeds: usize, lossless: bool) -> Self {
         let accounts = (0..games).map(|_| Account::default()).collect();
-        Self { state: Mutex::new(State { accounts, ..State::default() }), lossless }
+        let feeds = (0..feeds).map(|_| FeedAccount::default()).collect();
+        Self { state: Mutex::new(State { accounts, feeds, ..State::default() }), lossless }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -229,9 +234,31 @@ impl Oracle {
         }
     }
 
+    /// A reader of the feed was told an event.
+    pub(crate) fn told_event(&self, reader: usize, event: &v1::FeedEvent) {
+        let mut state = self.state();
+        let state = &mut *state;
+        let id = event.r#match.strip_prefix("matches/").and_then(|id| id.parse().ok());
+        let game = id.and_then(|id| state.games.get(&id).copied());
+        let (Some(id), Some(game)) = (id, game) else {
+            return state.complain(1, "the feed told of a match that nobody plays".to_owned());
+        };
+        if let Err((invariant, what)) = state.feeds[reader].told(id, event, &state.taken) {
+            state.complain(invariant, format!("match {game}, reader {reader}: {what}"));
+        }
+    }
+
+    /// What a reader of the feed has not been told of a finished match.
+    pub(crate) fn untold(&self, entry: &Entry) -> Option<String> {
+        let lacks = |(reader, feed): (usize, &FeedAccount)| Some((reader, feed.lacks(entry)?));
+        let (reader, what) = self.state().feeds.iter().enumerate().find_map(lacks)?;
+        Some(format!("reader {reader} was never told {what} by the feed"))
+    }
+
     /// The store has made a change.
     pub(crate) fn made(&self, made: &Made, entry: Option<&Entry>) {
         let mut state = self.state();
+        state.taken.note(made);
         let Some(game) = state.games.get(&made.id).copied() else { return };
         for (invariant, what) in ledger::broken(made) {
             state.complain(invariant, format!("match {game}: {what}"));

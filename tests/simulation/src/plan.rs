@@ -15,6 +15,9 @@ const NODES_MAX: usize = 3;
 /// Matches of one run at most.
 pub(crate) const GAMES_MAX: usize = 3;
 
+/// Back ends that read the feed at most.
+const BACK_ENDS_MAX: usize = 2;
+
 /// Scheduled faults at most.
 const FAULTS_MAX: usize = 6;
 
@@ -44,6 +47,8 @@ pub struct Plan {
     /// One a node: how far its clock is ahead, ms.
     pub(crate) skews_ms: Vec<i64>,
     pub(crate) games: Vec<GamePlan>,
+    /// How many back ends read the feed.
+    pub(crate) back_ends: usize,
     pub(crate) rates: Rates,
     pub(crate) faults: Vec<Fault>,
     /// From then on nothing goes wrong any more, ms after the start.
@@ -146,8 +151,9 @@ impl Plan {
         }
         faults.sort_by_key(|fault| fault.at_ms);
         let rates = draw_rates(&mut random);
+        let back_ends = random.random_range(0..=BACK_ENDS_MAX);
         let lag_ms = LAGS_MS[random.random_range(0..LAGS_MS.len())];
-        Self { seed, durability, lag_ms, skews_ms, games, rates, faults, calm_ms, flaw: None }
+        Self { seed, durability, lag_ms, skews_ms, games, back_ends, rates, faults, calm_ms, flaw: None }
     }
 
     /// The same run over a store with a flaw.
@@ -183,6 +189,9 @@ impl Plan {
                 plan.skews_ms.truncate(1);
                 plan.faults.retain(|fault| fault.kind.node().is_none_or(|node| node == 0));
             }));
+        }
+        if self.back_ends > 0 {
+            plans.push(self.changed(|plan| plan.back_ends -= 1));
         }
         for index in 0..self.faults.len() {
             plans.push(self.changed(|plan| _ = plan.faults.remove(index)));
@@ -223,6 +232,7 @@ impl fmt::Display for Plan {
             "writes count at the {:?}, the replica is up to {} ms behind",
             self.durability, self.lag_ms
         )?;
+        writeln!(f, "back ends that read the feed: {}", self.back_ends)?;
         writeln!(f, "nodes, by how far their clocks are ahead (ms): {:?}", self.skews_ms)?;
         writeln!(f, "{:?}", self.rates)?;
         self.games.iter().try_for_each(|game| writeln!(f, "{game:?}"))?;

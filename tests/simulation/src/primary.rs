@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use referee::{Match, Now, Stamp, TurnRecord};
 use sealing::MatchId;
-use store::{Clock, Loaded, Stored, Version};
+use store::{Clock, FeedHints, FeedPosition, Loaded, Stored, Version};
 use tokio::sync::watch;
 
 use crate::model::Model;
@@ -37,6 +37,8 @@ pub(crate) struct Made {
 struct Ears {
     matches: HashMap<MatchId, watch::Sender<Version>>,
     players: HashMap<String, watch::Sender<u64>>,
+    /// Where each shard's feed ends, as far as the node has seen.
+    feed: watch::Sender<Vec<Option<FeedPosition>>>,
     heads: HashMap<MatchId, Stored>,
     /// The last time that was read, and when, by everybody's time, ms.
     clock: Option<(Now, u64)>,
@@ -139,6 +141,31 @@ impl Primary {
         servers.primary = Arc::clone(&servers.replica);
         servers.epoch += 1;
         servers.skew_ms = skew_ms;
+    }
+
+    /// Listens for hints of the feed from now on.
+    pub(crate) fn listen_to_feed(&self, ears: u64) -> FeedHints {
+        FeedHints::new(self.servers().ears.entry(ears).or_default().feed.subscribe())
+    }
+
+    /// Who waits for the feed to go on.
+    pub(crate) fn feed_listeners(&self) -> Vec<u64> {
+        let servers = self.servers();
+        let waiting = servers.ears.iter().filter(|(_, ears)| ears.feed.receiver_count() > 0);
+        waiting.map(|(name, _)| *name).collect()
+    }
+
+    /// A node looks where the feeds end.
+    pub(crate) fn look_at_feed(&self, ears: u64) {
+        let servers = self.servers();
+        if let Some(ears) = servers.ears.get(&ears) {
+            let ends = servers.primary.feed_ends();
+            ears.feed.send_if_modified(|known| {
+                let moved = *known != ends;
+                *known = ends;
+                moved
+            });
+        }
     }
 
     /// A new listener: a node that has just started.

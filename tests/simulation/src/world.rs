@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use wire::v1;
 
 use crate::START_MS;
+use crate::back_end::BackEnd;
 use crate::caller::Caller;
 use crate::flaw::Flawed;
 use crate::link::Link;
@@ -39,7 +40,8 @@ const DRAIN_MS: u64 = 300;
 /// Pause between two looks at whether a match is over, ms.
 const LOOK_MS: u64 = 500;
 
-/// How often a node is asked for a transcript at the end, and how often follow-ups are looked for.
+/// How often a node is asked for a transcript at the end, and how often follow-ups and what the feed has told are
+/// looked for.
 const LOOKS_MAX: u32 = 60;
 
 /// What came of a run.
@@ -75,7 +77,7 @@ pub fn run(plan: &Plan, traced: bool) -> Outcome {
     let mut scheduler = Scheduler::new(plan.seed, START_MS, traced);
     let handle = scheduler.handle();
     let weather = Arc::new(Weather::new(handle.clone(), plan.rates));
-    let oracle = Arc::new(Oracle::new(plan.games.len(), plan.is_lossless()));
+    let oracle = Arc::new(Oracle::new(plan.games.len(), plan.back_ends, plan.is_lossless()));
     let true_time = Arc::new(NodeClock { handle: handle.clone(), skew_ms: 0 });
     // One shard: which one a match is in depends on its id, and ids are drawn by the product.
     let primary = Arc::new(Primary::new(true_time, 1, plan.durability));
@@ -122,6 +124,10 @@ impl World {
         }
         for game in 0..self.plan.games.len() {
             self.go(move |world| async move { world.play(game).await });
+        }
+        for number in 0..self.plan.back_ends {
+            let back_end = BackEnd { network: Arc::clone(&self.network), number };
+            self.handle.spawn(Owner::World, back_end.read());
         }
         self.go(|world| async move { world.replicate().await });
         for fault in 0..self.plan.faults.len() {
@@ -230,6 +236,7 @@ impl World {
             FaultKind::FailOver { skew_ms } => {
                 self.weather.count();
                 self.primary.fail_over(skew_ms);
+                self.primary.feed_listeners().into_iter().for_each(|ears| self.primary.look_at_feed(ears));
             }
         }
     }
@@ -383,6 +390,21 @@ impl World {
                 self.oracle.complain(2, format!("match {game}: it is gone"));
             }
             None => {}
+        }
+        self.tell_all(game, id).await;
+    }
+
+    /// Waits until every reader of the feed has been told the whole match.
+    async fn tell_all(&self, game: usize, id: MatchId) {
+        let untold = || self.oracle.untold(self.primary.now_stored().matches.get(&id)?);
+        for _ in 0..LOOKS_MAX {
+            if untold().is_none() {
+                return;
+            }
+            self.handle.sleep(LOOK_MS).await;
+        }
+        if let Some(what) = untold() {
+            self.oracle.complain(4, format!("match {game}: {what}"));
         }
     }
 }

@@ -6,7 +6,7 @@ use redis_servers::{Flavor, Options as ServerOptions, Single};
 use sealing::BoxKey;
 use simulation::{ModelStore, compare};
 use store::codec::Keyring;
-use store::{Clock, ScriptedClock, Store};
+use store::{Clock, FeedLimits, ScriptedClock, Store};
 use store_embedded::VolatileStore;
 use store_redis::{Options, RedisStore};
 
@@ -41,7 +41,9 @@ async fn redis_is_like_the_model(flavor: Flavor) {
     for seed in 0..WALKS_ON_REDIS {
         let clock = Arc::new(ScriptedClock::at_ms(START_MS));
         let location = server.url().parse().expect("an address line");
-        let options = Options::new(location).with_namespace(&format!("walk-{seed}"));
+        let options = Options::new(location)
+            .with_namespace(&format!("walk-{seed}"))
+            .with_feed(Some(FeedLimits::default()));
         let keyring = Keyring::new("box-1".parse().expect("a key id"), BoxKey::from_bytes(&[1; 32]));
         let time = Arc::clone(&clock) as Arc<dyn Clock>;
         let store = RedisStore::open_with_clock(options, keyring, time).await.expect("the store opens");

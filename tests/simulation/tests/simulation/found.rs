@@ -17,7 +17,7 @@ fn found(flaw: Flaw, invariants: &[u8]) -> Failure {
 
 #[test]
 fn a_store_that_ignores_versions_is_found() {
-    found(Flaw::IgnoresVersions, &[1, 2, 7]);
+    found(Flaw::IgnoresVersions, &[1, 2, 5, 7]);
 }
 
 #[test]
@@ -38,4 +38,14 @@ fn a_store_that_ignores_outages_is_found() {
 #[test]
 fn a_store_that_forgets_requests_is_found() {
     found(Flaw::ForgetsRequests, &[5]);
+}
+
+#[test]
+fn a_store_whose_feed_lacks_something_is_found() {
+    found(Flaw::LosesFeedEntries, &[4]);
+}
+
+#[test]
+fn a_store_whose_feed_goes_on_by_numbers_alone_is_found() {
+    found(Flaw::ResumesByNumber, &[4]);
 }
