@@ -49,7 +49,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let export = store_embedded::export(&arguments.from, &keys.keyring())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let taken = runtime.block_on(async {
-        // What is taken over is no event.
+        // What is taken over is no event, and the events of the directory are not: its cursors have places in other
+        // shards, and are told that those are gone.
         let store = arguments.redis.open(store_options::location(&arguments.to)?, &keys, None).await?;
         let import = store.import().await?;
         let taken = take_over(&export, &import, &store).await.context(

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use redis_servers::{Flavor, Options, Single};
 use serde_json::Value;
 
 use crate::play::{Process, seated_with};
@@ -138,4 +139,31 @@ fn a_feed_that_cannot_be_read_says_why() {
     assert!(said.contains("hexadecimal"), "{said}");
     let said = refused(&url, &["--api-key", KEY, "--cursor", "c0ffee"]);
     assert!(said.contains("no cursor that this service has given"), "{said}");
+}
+
+/// The feed of a directory is not taken over: whoever stands in it is told so, wherever he stands, and misses nothing
+/// unawares.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cursor_from_before_a_migration_is_told_that_its_feed_is_gone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().to_str().expect("a path of text");
+    let (server, url) = server_on(&["--data", path]);
+    play(&url);
+    let mut live = feed(&url, &["--json"]);
+    let told = until_finished(&mut live);
+    drop(live);
+    server.signal("TERM");
+    server.end();
+    let redis = Single::start(Flavor::Redis, &Options::new()).await.expect("a server can be started");
+    let migrate = Process::start(&["store", "migrate", "--from", path, "--to", &redis.url()]);
+    assert_eq!(migrate.end().1, Some(0));
+    let (_server, url) = server_on(&["--store", &redis.url(), "--keys", &format!("{path}/keys")]);
+    for event in [&told[0], &told[WHOLE.len() - 1]] {
+        let cursor = event["cursor"].as_str().expect("a cursor");
+        let said = refused(&url, &["--api-key", KEY, "--cursor", cursor]);
+        assert!(said.contains("FEED_TRIMMED"), "{said}");
+    }
+    let mut anew = feed(&url, &["--json"]);
+    play(&url);
+    assert_eq!(kinds(&until_finished(&mut anew)), WHOLE, "what came after it, and nothing of before");
 }

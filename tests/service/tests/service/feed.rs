@@ -264,6 +264,19 @@ async fn what_is_no_cursor_is_refused_with_its_field() {
     }
 }
 
+/// Whatever the store has taken over from another one, that one's feed was not among it.
+#[tokio::test]
+async fn a_cursor_of_a_store_with_other_shards_is_told_that_what_follows_it_is_gone() {
+    let cluster = Cluster::of_one().await;
+    // Three shards in which nothing has ever been.
+    let mut elsewhere = Feed::open(&cluster, 0, &[1, 3, 0, 0, 0, 0]).await;
+    let gone = match &mut elsewhere {
+        Ok(feed) => feed.refusal().await,
+        Err(status) => status.clone(),
+    };
+    assert_eq!(reason(&gone), ErrorReason::FeedTrimmed);
+}
+
 /// What a stream does when its node goes: it says so, and its cursor is good at another node.
 #[tokio::test]
 async fn a_node_that_ends_sends_the_reader_of_its_feed_elsewhere() {
