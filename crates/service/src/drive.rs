@@ -31,7 +31,8 @@ pub(crate) struct Driven {
 ///
 /// `command` makes the command from the match it will be judged on, or refuses it. It is judged on the head
 /// that this node has seen last, if the store remembers one, so that a change costs one step of the store;
-/// a refusal, and an answer without a change, rest on a head that is read for them. Whatever the answer
+/// a refusal, and an answer without a change, rest on a head that is read for them. Commands of one match on one
+/// node wait for each other where that saves the store a step. Whatever the answer
 /// rests on is committed when this returns, a deadline found passed included. Dropping the future at any
 /// await leaves the change made as a whole or not at all.
 ///
@@ -47,6 +48,7 @@ pub(crate) async fn drive(
     mut command: impl FnMut(&Match) -> Result<Command, ApiError> + Send,
 ) -> Result<Driven, ApiError> {
     let refused = |error| errors::store_on(&match_name(id), error);
+    let _passage = store.pass(id).await;
     let mut base = match store.recent(id) {
         Some(seen) => Base { loaded: seen, is_read: false, is_lost: false },
         None => Base { loaded: store.load(id).await.map_err(refused)?, is_read: true, is_lost: false },

@@ -40,6 +40,7 @@ mod routes;
 mod scripts;
 mod server;
 mod start;
+mod turnstile;
 mod watching;
 
 pub use error::OpenError;

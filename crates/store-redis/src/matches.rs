@@ -7,7 +7,8 @@ use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::codec;
 use store::{
-    Commit, CommitOutcome, Due, FeedEntry, Hints, Loaded, MatchStore, Shard, StoreError, Stored, Version,
+    Commit, CommitOutcome, Due, FeedEntry, Hints, Loaded, MatchStore, Passage, Shard, StoreError, Stored,
+    Version,
 };
 
 use crate::call::Call;
@@ -197,6 +198,10 @@ impl MatchStore for RedisStore {
                 Err(StoreError::NotFound)
             }
         }
+    }
+
+    async fn pass(&self, id: MatchId) -> Passage<'_> {
+        self.turnstiles.pass(id).await
     }
 
     fn recent(&self, id: MatchId) -> Option<Loaded> {

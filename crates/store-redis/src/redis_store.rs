@@ -21,6 +21,7 @@ use crate::recent::Recent;
 use crate::routes::Routes;
 use crate::scripts::{Scripts, Variant};
 use crate::start;
+use crate::turnstile::Turnstiles;
 use crate::watching::Lookout;
 
 /// What a certificate in PEM begins with. A file without one would be taken for trusting nobody.
@@ -120,6 +121,7 @@ pub struct RedisStore {
     pub(crate) keyring: Keyring,
     pub(crate) shards: u16,
     pub(crate) recent: Arc<Recent>,
+    pub(crate) turnstiles: Turnstiles,
     pub(crate) hub: Arc<Hub>,
     pub(crate) caller: Arc<Caller>,
     pub(crate) feed_ends: Arc<FeedEnds>,
@@ -198,7 +200,20 @@ impl RedisStore {
             tokio::spawn(lookout.keep()).abort_handle(),
             tokio::spawn(feed.keep()).abort_handle(),
         ];
-        Ok(Self { feed_ends, names, scripts, keyring, shards, recent, hub, caller, options, tasks })
+        let turnstiles = Turnstiles::new();
+        Ok(Self {
+            feed_ends,
+            names,
+            scripts,
+            keyring,
+            shards,
+            recent,
+            turnstiles,
+            hub,
+            caller,
+            options,
+            tasks,
+        })
     }
 
     /// Checks that every server is still fit: as at the start.

@@ -25,7 +25,7 @@ pub use feed::{
     FeedEntry, FeedEvent, FeedFinish, FeedHints, FeedLimits, FeedPage, FeedPosition, FeedResume, FeedStore,
 };
 pub use invite::{Closing, Invite, InviteEnd, InviteId, InviteStore};
-pub use match_store::{Commit, CommitOutcome, Due, Hints, HintsLost, Loaded, MatchStore, Stored};
+pub use match_store::{Commit, CommitOutcome, Due, Hints, HintsLost, Loaded, MatchStore, Passage, Stored};
 pub use nodes::{Glance, NodeId, NodeStore};
 pub use player::{Indexed, PageKey, PlayerHints, PlayerStore};
 pub use request::{RequestKey, RequestRecord, RequestStore};

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use referee::{Change, FollowUp, Match, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use thiserror::Error;
-use tokio::sync::watch;
+use tokio::sync::{MutexGuard, watch};
 
 use crate::{Shard, StoreError, Version};
 
@@ -132,6 +132,26 @@ impl Hints {
     }
 }
 
+/// The passage of one who changes a match, from his look at it to what came of his commit. Dropping it lets the
+/// next one pass.
+#[derive(Debug)]
+#[must_use]
+pub struct Passage<'a> {
+    _turnstile: Option<MutexGuard<'a, ()>>,
+}
+
+impl<'a> Passage<'a> {
+    /// A passage that keeps nobody waiting.
+    pub const fn free() -> Self {
+        Self { _turnstile: None }
+    }
+
+    /// A passage that others wait for.
+    pub const fn of(turnstile: MutexGuard<'a, ()>) -> Self {
+        Self { _turnstile: Some(turnstile) }
+    }
+}
+
 /// Where matches are kept.
 #[async_trait]
 pub trait MatchStore: Send + Sync + 'static {
@@ -150,6 +170,14 @@ pub trait MatchStore: Send + Sync + 'static {
     /// # Errors
     /// [`StoreError::NotFound`] if there is none.
     async fn load(&self, id: MatchId) -> Result<Loaded, StoreError>;
+
+    /// Waits until nobody on this node is about to change the match, but not for long: whoever judges a
+    /// command while he holds the passage does so on what the one before him left. It saves a store a commit
+    /// that would come second, and is no lock: other nodes, and whoever has waited too long, do not wait, and
+    /// [`MatchStore::commit`] alone decides. A store to which such a commit is nothing lets everyone pass.
+    async fn pass(&self, _id: MatchId) -> Passage<'_> {
+        Passage::free()
+    }
 
     /// The newest head of a match that this node has seen, and an estimate of the time, without asking
     /// anybody; none where a store keeps no such thing. It may be old: only what a commit then confirms

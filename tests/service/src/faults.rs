@@ -9,8 +9,8 @@ use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
     Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Hints,
-    Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey, PlayerHints,
-    PlayerStore, RequestKey, RequestRecord, RequestStore, Shard, Store, StoreError, Version,
+    Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey, Passage,
+    PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore, Shard, Store, StoreError, Version,
 };
 use tokio::sync::watch;
 
@@ -300,6 +300,10 @@ impl MatchStore for FaultyStore {
         let loaded = self.call(Operation::Load, self.inner.load(id)).await?;
         self.faults.seen(&loaded);
         Ok(loaded)
+    }
+
+    async fn pass(&self, id: MatchId) -> Passage<'_> {
+        self.inner.pass(id).await
     }
 
     fn recent(&self, id: MatchId) -> Option<Loaded> {

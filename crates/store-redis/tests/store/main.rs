@@ -11,3 +11,4 @@ mod open;
 mod place;
 mod scripts;
 mod stall;
+mod turnstile;

@@ -71,6 +71,28 @@ async fn a_seal_is_one_command() {
     }
 }
 
+/// Both are under way at once; the second is judged on what the first leaves.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_seals_at_the_same_moment_are_one_command_each() {
+    for flavor in Flavor::ALL {
+        let redis = Single::start(flavor, &ServerOptions::new()).await.unwrap();
+        let cluster = nodes(&redis.url(), 1).await;
+        let duel = cluster.duel(Default::default()).await;
+        cluster.settled(&duel.name).await;
+        log_all(redis.server()).await;
+        let cells = ["A", "C", "E", "G", "I"].map(|column| [1, 3, 7, 9].map(|row| format!("{column}{row}")));
+        let (black, white) = cells.as_flattened().split_at(10);
+        for (turn, (black, white)) in (1..).zip(black.iter().zip(white)) {
+            let seals = tokio::join!(
+                duel.seal(Seat::Black, turn, cell(black)),
+                duel.seal(Seat::White, turn, cell(white))
+            );
+            assert!(seals.0.is_ok() && seals.1.is_ok(), "{seals:?}");
+        }
+        assert_eq!(commands(redis.server(), &duel.name).await, 2 * black.len(), "{flavor:?}");
+    }
+}
+
 /// Two nodes: each hears of the other's seal by a hint, and that brings the head.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_seal_that_follows_the_other_node_s_is_one_command_where_the_match_is_watched() {
