@@ -24,8 +24,8 @@ use crate::readiness::Readiness;
 /// They wait for nothing else, or a backlog of work would move every deadline.
 const ALIVE_PAUSE_MS: u64 = 500;
 
-/// Pause between two looks at what is due, ms. A deadline is found passed at most this late; the result
-/// does not depend on it.
+/// Pause between two looks at what is due, ms. A deadline is found passed at most this late, or as late as a
+/// store's glance is old; the result does not depend on it.
 const PAUSE_MS: u64 = 100;
 
 /// How long something must have been due to be anyone's, ms: by then a node that died is known to be dead, and

@@ -19,6 +19,7 @@ mod batch;
 mod bus;
 mod call;
 mod caller;
+mod dues;
 mod envelope;
 mod error;
 mod fault;

@@ -47,6 +47,12 @@ impl RedisStore {
         Ok(stored)
     }
 
+    /// Takes note of where a match stands in the due set that this node has just written.
+    fn note_due(&self, stored: &Stored) {
+        let due = if stored.follow_ups.is_empty() { stored.head.due() } else { Some(stored.stamp) };
+        self.dues.changed(self.shard(stored.head.id), due);
+    }
+
     async fn ask_clock(&self, shard: Shard) -> Result<Now, StoreError> {
         let place = self.names.shard(shard);
         let clock = self.names.clock(&place);
@@ -104,12 +110,14 @@ impl RedisStore {
                 let follow_ups = follow_ups.map_err(|error| unreadable(&error))?;
                 let stored = Stored { follow_ups, ..next };
                 self.recent.committed(&stored);
+                self.note_due(&stored);
                 Ok(CommitOutcome::Committed(stored))
             }
             Status::Conflict => {
                 let stored = self.read_head(id, reply.bytes(3)?)?;
                 if repeated && stored.version == next.version {
                     // The try that was lost had been done.
+                    self.note_due(&stored);
                     return Ok(CommitOutcome::Committed(stored));
                 }
                 Ok(CommitOutcome::Conflict(Loaded { stored, now }))
@@ -183,7 +191,9 @@ impl MatchStore for RedisStore {
             .list(follow_ups.map_err(|error| unwritable(&error))?);
         let reply = self.caller.run(call).await?;
         let now = self.note_time(self.shard(id), &reply)?;
-        Ok(Loaded { stored: self.read_head(id, reply.bytes(2)?)?, now })
+        let stored = self.read_head(id, reply.bytes(2)?)?;
+        self.note_due(&stored);
+        Ok(Loaded { stored, now })
     }
 
     async fn load(&self, id: MatchId) -> Result<Loaded, StoreError> {
@@ -252,7 +262,9 @@ impl MatchStore for RedisStore {
             .number(id)
             .argument(envelope::version_bytes(version))
             .number(due.as_ms());
-        self.step(id, call).await
+        self.step(id, call).await?;
+        self.dues.changed(self.shard(id), Some(due));
+        Ok(())
     }
 
     async fn settle(&self, id: MatchId, version: Version, done: &[FollowUp]) -> Result<(), StoreError> {

@@ -1,15 +1,18 @@
 //! Who is there, and a glance at what is due.
 //!
-//! A glance runs no script: one pipeline a server reads the server's time, the earliest entry of each due set
-//! and when each clock last heard of anybody. It may be wrong by what is under way; what it finds is then
-//! looked at by script.
+//! A glance runs no script. It goes by what the node remembers of a shard; where that is old, or says that
+//! there is something to do, one pipeline a server reads the server's time, the earliest entry of each due set
+//! and, unless a script has told it lately, when each clock last heard of anybody. It may be wrong by what is
+//! under way and by what is remembered; what it finds is then looked at by script.
 
 use async_trait::async_trait;
 use futures::future::join_all;
 use redis::Value;
+use referee::Stamp;
 use store::{Glance, NodeId, NodeStore, Shard, StoreError};
 
 use crate::call::Call;
+use crate::dues::Asked;
 use crate::fault::Fault;
 use crate::redis_store::RedisStore;
 use crate::reply::unexpected;
@@ -19,8 +22,13 @@ use crate::server::Server;
 /// outage.
 const SILENCE_MS: u64 = 1_000;
 
-/// What is asked of each shard.
-const ASKED_OF_SHARD: usize = 2;
+/// A shard that is asked about.
+struct Question {
+    shard: Shard,
+    asked: Asked,
+    /// Whether it is also asked when its clock last heard of somebody.
+    of_clock: bool,
+}
 
 impl RedisStore {
     async fn tell_nodes(&self, node: NodeId, is_there: bool) -> Result<Vec<NodeId>, StoreError> {
@@ -33,28 +41,68 @@ impl RedisStore {
         reply.list(0)?.into_iter().map(read_node).collect()
     }
 
-    /// Glances at shards of one server.
+    /// A shard's time, as far as it is known here.
+    fn time_known(&self, shard: Shard) -> Option<Stamp> {
+        let given = self.caller.given_ms().map(Stamp::from_ms);
+        given.or_else(|| self.recent.time(shard).map(|now| now.stamp))
+    }
+
+    /// Whether a script has worked on a shard so lately that its clock needs no sign of life: each gives one.
+    fn is_heard(&self, shard: Shard) -> bool {
+        let heard = self.recent.last_read(shard).zip(self.time_known(shard));
+        heard.is_some_and(|(heard, now)| now.ms_since(heard) < SILENCE_MS)
+    }
+
+    /// What there is to see in a shard by what is remembered of it: nothing to do, or it must be asked.
+    fn glance_back(&self, shard: Shard) -> Option<Glance> {
+        let earliest = self.dues.earliest(shard)?;
+        let waits = |due: Stamp| self.time_known(shard).is_some_and(|now| now < due) && self.is_heard(shard);
+        earliest.is_none_or(waits).then_some(Glance { shard, overdue_ms: None, silent: false })
+    }
+
+    /// Asks about shards of one server.
     async fn glance_at(&self, server: &Server, shards: &[Shard]) -> Result<Vec<Glance>, Fault> {
         let mut commands = redis::Pipeline::new();
         commands.cmd("TIME");
+        let mut questions = Vec::with_capacity(shards.len());
         for shard in shards {
             let place = self.names.shard(*shard);
             let due = self.names.due_set(&place);
             commands.cmd("ZRANGE").arg(due).arg(0).arg(0).arg("WITHSCORES");
-            commands.cmd("HGET").arg(self.names.clock(&place)).arg("alive");
+            let of_clock = !self.is_heard(*shard);
+            if of_clock {
+                commands.cmd("HGET").arg(self.names.clock(&place)).arg("alive");
+            }
+            questions.push(Question { shard: *shard, asked: self.dues.ask(*shard), of_clock });
         }
         let (answers, _) = server.line.send_all(&commands).await?;
-        let (time, answers) = answers.split_first().ok_or(Fault::Lost)?;
+        let mut answers = answers.into_iter();
+        let time = answers.next().ok_or(Fault::Lost)?;
         let now_ms = match self.caller.given_ms() {
             Some(now_ms) => now_ms,
-            None => read_time(time).ok_or(Fault::Lost)?,
+            None => read_time(&time).ok_or(Fault::Lost)?,
         };
-        let (of_shards, _) = answers.as_chunks::<ASKED_OF_SHARD>();
-        Ok(shards
-            .iter()
-            .zip(of_shards)
-            .map(|(shard, of_shard)| read_glance(*shard, of_shard, now_ms))
-            .collect())
+        questions.iter().map(|question| self.read_glance(question, &mut answers, now_ms)).collect()
+    }
+
+    /// Reads what was answered about a shard. One that its server does not answer for, as it has moved, is to be
+    /// looked at: whoever does finds it.
+    fn read_glance(
+        &self,
+        question: &Question,
+        answers: &mut impl Iterator<Item = Value>,
+        now_ms: u64,
+    ) -> Result<Glance, Fault> {
+        let Question { shard, asked, of_clock } = *question;
+        let due = answers.next().ok_or(Fault::Lost)?;
+        let alive = if of_clock { Some(answers.next().ok_or(Fault::Lost)?) } else { None };
+        let Some(earliest) = read_earliest(&due) else {
+            return Ok(Glance { shard, overdue_ms: Some(0), silent: true });
+        };
+        self.dues.answered(shard, asked, earliest.map(Stamp::from_ms));
+        let Some(due_ms) = earliest else { return Ok(Glance { shard, overdue_ms: None, silent: false }) };
+        let is_silent = |alive| read_number(&alive).is_none_or(|ms| now_ms.saturating_sub(ms) >= SILENCE_MS);
+        Ok(Glance { shard, overdue_ms: now_ms.checked_sub(due_ms), silent: alive.is_some_and(is_silent) })
     }
 }
 
@@ -69,10 +117,16 @@ impl NodeStore for RedisStore {
     }
 
     async fn glance(&self, shards: &[Shard]) -> Result<Vec<Glance>, StoreError> {
-        let places = shards.iter().map(|shard| (*shard, self.names.shard(*shard)));
-        let (by_server, mut fault) = self.caller.by_server(places);
-        let glances = by_server.iter().map(|(server, shards)| self.glance_at(server, shards));
         let mut seen = Vec::with_capacity(shards.len());
+        let mut unknown = Vec::new();
+        for shard in shards {
+            match self.glance_back(*shard) {
+                Some(glance) => seen.push(glance),
+                None => unknown.push((*shard, self.names.shard(*shard))),
+            }
+        }
+        let (by_server, mut fault) = self.caller.by_server(unknown.into_iter());
+        let glances = by_server.iter().map(|(server, shards)| self.glance_at(server, shards));
         for glance in join_all(glances).await {
             match glance {
                 Ok(glances) => seen.extend(glances),
@@ -85,21 +139,15 @@ impl NodeStore for RedisStore {
     }
 }
 
-/// Reads what was asked of a shard. One that its server does not answer for, as it has moved, is to be looked
-/// at: whoever does finds it.
-fn read_glance(shard: Shard, [due, alive]: &[Value; ASKED_OF_SHARD], now_ms: u64) -> Glance {
-    let due_ms = match due {
-        Value::Array(entries) => match &entries[..] {
-            [] => return Glance { shard, overdue_ms: None, silent: false },
-            [Value::Array(entry)] => entry.get(1).and_then(read_number),
-            [_, score] => read_number(score),
-            _ => None,
-        },
+/// Reads when the first entry of a due set is due, ms: within the answer none if the set is empty.
+fn read_earliest(due: &Value) -> Option<Option<u64>> {
+    let Value::Array(entries) = due else { return None };
+    match &entries[..] {
+        [] => Some(None),
+        [Value::Array(entry)] => entry.get(1).and_then(read_number).map(Some),
+        [_, score] => read_number(score).map(Some),
         _ => None,
-    };
-    let Some(due_ms) = due_ms else { return Glance { shard, overdue_ms: Some(0), silent: true } };
-    let silent = read_number(alive).is_none_or(|alive_ms| now_ms.saturating_sub(alive_ms) >= SILENCE_MS);
-    Glance { shard, overdue_ms: now_ms.checked_sub(due_ms), silent }
+    }
 }
 
 fn read_number(value: &Value) -> Option<u64> {

@@ -82,6 +82,12 @@ impl Recent {
             .then_some(Now { stamp: reading.now.stamp.plus_ms(passed_ms), ..reading.now })
     }
 
+    /// What a shard's time was when it was read last.
+    pub(crate) fn last_read(&self, shard: Shard) -> Option<Stamp> {
+        let clock = self.clocks.get(usize::from(shard.0))?;
+        Some((*clock.lock().unwrap_or_else(PoisonError::into_inner))?.now.stamp)
+    }
+
     /// How long it is until a moment by a shard's clock, as far as anybody knows.
     pub(crate) fn until(&self, shard: Shard, due: Stamp) -> Option<Duration> {
         Some(Duration::from_millis(due.ms_since(self.time(shard)?.stamp)))

@@ -11,6 +11,7 @@ use store::{Clock, FeedLimits, Shard};
 use tokio::task::AbortHandle;
 
 use crate::caller::Caller;
+use crate::dues::Dues;
 use crate::error::OpenError;
 use crate::feed::{FeedEnds, FeedLookout};
 use crate::hub::Hub;
@@ -121,6 +122,7 @@ pub struct RedisStore {
     pub(crate) keyring: Keyring,
     pub(crate) shards: u16,
     pub(crate) recent: Arc<Recent>,
+    pub(crate) dues: Dues,
     pub(crate) turnstiles: Turnstiles,
     pub(crate) hub: Arc<Hub>,
     pub(crate) caller: Arc<Caller>,
@@ -200,7 +202,7 @@ impl RedisStore {
             tokio::spawn(lookout.keep()).abort_handle(),
             tokio::spawn(feed.keep()).abort_handle(),
         ];
-        let turnstiles = Turnstiles::new();
+        let (dues, turnstiles) = (Dues::new(shards), Turnstiles::new());
         Ok(Self {
             feed_ends,
             names,
@@ -208,6 +210,7 @@ impl RedisStore {
             keyring,
             shards,
             recent,
+            dues,
             turnstiles,
             hub,
             caller,

@@ -74,7 +74,8 @@ pub trait NodeStore: Send + Sync + 'static {
     }
 
     /// Looks over shards at little cost, to find those that need more. Where a store of one node does not know
-    /// better, each may: looking is as cheap as knowing. Shards that cannot be reached are left out.
+    /// better, each may: looking is as cheap as knowing. Shards that cannot be reached are left out. A store of
+    /// many nodes may say what it has seen up to half a second ago, but for what this node has changed since.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] if none of them can be reached.

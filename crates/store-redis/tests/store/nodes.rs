@@ -1,10 +1,18 @@
 //! Nodes that know of each other, and see at a glance what is due.
 
-use redis_servers::Flavor;
+use std::time::Duration;
+
+use redis_servers::{Flavor, Options as ServerOptions, Single};
 use store::{Glance, MatchStore as _, NodeId, NodeStore as _, Shard};
 use store_redis::{OpenError, Options};
 
 use crate::{game, place};
+
+/// Within this time a node sees what another one has made due.
+const SEEN_MAX: Duration = Duration::from_secs(5);
+
+/// Glances close to each other.
+const GLANCES: usize = 20;
 
 /// Stores on every shape of servers.
 async fn shapes(flavor: Flavor) -> [Options; 3] {
@@ -68,6 +76,50 @@ async fn a_glance_shows_what_is_due_and_which_clocks_hear_of_nobody() {
             clock.advance_ms(2_500);
             at(Some(2_500), true).await;
         }
+    }
+}
+
+/// What the other node does is seen soon, what this one does at once, though a glance mostly asks nobody.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_glance_finds_what_either_node_has_made_due() {
+    for flavor in Flavor::ALL {
+        for options in shapes(flavor).await {
+            let stores = [place::node(&options).await, place::node(&options).await];
+            let all: Vec<Shard> = (0..stores[0].shard_count()).map(Shard).collect();
+            stores[0].glance(&all).await.expect("all shards can be reached");
+            for store in &stores {
+                let id = game::id();
+                game::start(store, id).await;
+                let shard = Shard::of(id, store.shard_count());
+                game::until("what is due is seen", SEEN_MAX, async || {
+                    let glances = in_order(stores[0].glance(&all).await);
+                    glances[usize::from(shard.0)].overdue_ms
+                })
+                .await;
+            }
+        }
+    }
+}
+
+/// Each asks, on a slow machine too, for fewer shards than there are.
+#[tokio::test(flavor = "multi_thread")]
+async fn glances_close_to_each_other_do_not_all_ask() {
+    for flavor in Flavor::ALL {
+        let server = Single::start(flavor, &ServerOptions::new()).await.expect("a server can be started");
+        let store = place::scripted(&place::fresh(&server.url()), &place::clock()).await;
+        let all: Vec<Shard> = (0..store.shard_count()).map(Shard).collect();
+        let asked = async || {
+            let statistics = server.server().ask(&["INFO", "commandstats"]).await.expect("it answers");
+            let calls = statistics.field("cmdstat_zrange");
+            let calls = calls.strip_prefix("calls=").and_then(|rest| rest.split(',').next());
+            calls.map_or(0, |calls| calls.parse::<usize>().expect("a number"))
+        };
+        let first = in_order(store.glance(&all).await);
+        for _ in 1..GLANCES {
+            assert_eq!(in_order(store.glance(&all).await), first);
+        }
+        let (asked, most) = (asked().await, GLANCES * all.len() / 2);
+        assert!((all.len()..=most).contains(&asked), "{flavor:?}: {asked} questions");
     }
 }
 
