@@ -95,7 +95,7 @@ impl FeedLookout {
             let feed = self.names.feed(&self.names.shard(*shard));
             commands.cmd("XREVRANGE").arg(feed).arg("+").arg("-").arg("COUNT").arg(1);
         }
-        let (answers, _) = server.line.send_all(&commands).await?;
+        let (answers, _) = server.lines.here().send_all(&commands).await?;
         let read = |(shard, answer): (&Shard, &Value)| Some((*shard, read_end(answer)?));
         Ok(shards.iter().zip(&answers).filter_map(read).collect())
     }

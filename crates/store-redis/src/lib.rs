@@ -29,6 +29,7 @@ mod import;
 mod invites;
 mod keys;
 mod line;
+mod lines;
 mod location;
 mod matches;
 mod names;

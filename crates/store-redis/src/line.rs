@@ -68,6 +68,16 @@ impl Dialer {
         Self { location, certificates, primary_only, runtime: Handle::current() }
     }
 
+    /// The same, for connections that live on another runtime.
+    pub(crate) fn on(&self, runtime: Handle) -> Self {
+        Self { runtime, ..self.clone() }
+    }
+
+    /// Whether its connections live on this runtime.
+    pub(crate) fn is_on(&self, runtime: &Handle) -> bool {
+        self.runtime.id() == runtime.id()
+    }
+
     /// Runs something where the connections live.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         self.runtime.spawn(task).abort_handle()
@@ -199,6 +209,11 @@ impl Line {
         let answers = connection.send_packed_commands(commands, 0, count).await;
         let answers = answers.map_err(|error| self.doubt(generation, &error))?;
         if answers.len() == count { Ok((answers, generation)) } else { Err(Fault::Lost) }
+    }
+
+    /// Whether nobody connects any more: the runtime has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.supervisor.is_finished()
     }
 
     /// Whether calls fail at once.

@@ -75,7 +75,7 @@ impl RedisStore {
             }
             questions.push(Question { shard: *shard, asked: self.dues.ask(*shard), of_clock });
         }
-        let (answers, _) = server.line.send_all(&commands).await?;
+        let (answers, _) = server.lines.here().send_all(&commands).await?;
         let mut answers = answers.into_iter();
         let time = answers.next().ok_or(Fault::Lost)?;
         let now_ms = match self.caller.given_ms() {

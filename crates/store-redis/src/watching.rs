@@ -66,7 +66,7 @@ impl RedisStore {
             return Ok(());
         }
         let server = self.caller.routes.server(slot)?;
-        if server.line.is_down() {
+        if server.lines.first().is_down() {
             return Err(Fault::Down.into());
         }
         server.bus.add(channel);

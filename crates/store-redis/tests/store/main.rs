@@ -9,6 +9,7 @@ mod hints;
 mod nodes;
 mod open;
 mod place;
+mod runtimes;
 mod scripts;
 mod stall;
 mod turnstile;
