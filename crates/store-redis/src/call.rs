@@ -17,6 +17,12 @@ pub(crate) struct Call {
     channel: Option<String>,
 }
 
+/// Words of a command before its keys: its name, the script, and how many keys there are.
+const WORDS_BEFORE_KEYS: usize = 3;
+
+/// The longest number of keys, bytes.
+const NUMBER_BYTES_MAX: usize = 20;
+
 /// How a call is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Manner {
@@ -77,12 +83,16 @@ impl Call {
     }
 
     pub(crate) fn command(&self, manner: Manner) -> redis::Cmd {
-        let mut command = match manner.whole {
-            true => redis::cmd("EVAL"),
-            false => redis::cmd("EVALSHA"),
+        let (name, script) = match manner.whole {
+            true => ("EVAL", &self.script.text),
+            false => ("EVALSHA", &self.script.sha1),
         };
-        command.arg(if manner.whole { &self.script.text } else { &self.script.sha1 });
-        command.arg(self.keys.len());
+        let count = WORDS_BEFORE_KEYS + self.keys.len() + self.arguments.len();
+        let keys: usize = self.keys.iter().map(String::len).sum();
+        let arguments: usize = self.arguments.iter().map(Vec::len).sum();
+        let bytes = name.len() + script.len() + NUMBER_BYTES_MAX + keys + arguments;
+        let mut command = redis::Cmd::with_capacity(count, bytes);
+        command.arg(name).arg(script).arg(self.keys.len());
         for key in &self.keys {
             command.arg(key);
         }

@@ -15,6 +15,9 @@ pub(crate) const SLOTS: u16 = 16_384;
 /// Bytes of the hash that stands for a name that cannot be part of a key.
 const HASHED_BYTES: usize = 16;
 
+/// Bytes that most names have behind the tag, with what stands around it: an id and its kind. Others grow.
+const NAME_BYTES: usize = 48;
+
 /// What keys of a player begin with in the API.
 const PLAYERS: &str = "players/";
 
@@ -142,7 +145,11 @@ impl Names {
     }
 
     fn key(&self, place: &Place, name: std::fmt::Arguments<'_>) -> String {
-        format!("{}:{{{}}}:{name}", self.namespace, place.tag)
+        let Self { namespace } = self;
+        let mut key = String::with_capacity(namespace.len() + place.tag.len() + NAME_BYTES);
+        // Writing to a string does not fail.
+        let _ = write!(key, "{namespace}:{{{}}}:{name}", place.tag);
+        key
     }
 }
 
