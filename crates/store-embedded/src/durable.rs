@@ -122,7 +122,7 @@ impl Durable {
     /// Removes keys that nobody can ask for any more. If the disk does not keep up they are found again
     /// at the next start.
     pub(crate) fn remove(&self, writes: Vec<Write>) {
-        let _ = self.writer.submit_later(Submission { writes, done: Box::new(|| ()) });
+        let _ = self.writer.submit_unwatched(writes);
     }
 
     /// Notes on the disk that somebody is here.

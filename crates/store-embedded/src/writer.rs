@@ -1,10 +1,12 @@
-//! One batch for whatever waits: whoever comes first writes for all who come until then.
+//! One batch for whatever waits: a task writes for all who come until it runs.
 //!
-//! A change joins a queue, and whoever finds nobody at work writes all that waits, group after group, until
-//! nothing does. Where the system only takes note of a write, that is done at once, on the thread of the
-//! call: it is faster than the way to another. Where an fsync is waited for, a task does it, which first lets
-//! everyone run who is ready to join, beside the threads that serve calls. So groups form by themselves, and
-//! what is built for a write is freed where it was built.
+//! A change joins a line, and whoever finds a line without a leader starts one: a task that writes what waits,
+//! group after group, until nothing does. Whoever is ready to submit a change runs before it, so groups form
+//! by themselves.
+//!
+//! Where an fsync is waited for, all changes stand in one line, and it is waited for beside the threads that
+//! serve calls. Where the system only takes note of a write, each runtime has a line of its own: all of it
+//! happens on one thread, and no call is woken from another, which would cost more than its write.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
@@ -23,9 +25,6 @@ const WAITING_MAX: usize = 4_096;
 
 /// Changes written at once: bounds how long the first of them waits for the last.
 const GROUP_MAX: usize = 1_024;
-
-/// Groups that a call writes on its own thread at most before others of that thread have their turn.
-const GROUPS_AT_ONCE_MAX: usize = 16;
 
 /// How old the written clocks may get. What passes between them and a crash counts as outage.
 const CLOCKS_AGE_MAX: Duration = Duration::from_secs(1);
@@ -56,8 +55,8 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn new(disk: Disk, durability: Durability, clocks: Arc<dyn Clocks>) -> Self {
-        let queue = Queue { waiting: Vec::new(), led: false, clocks_written: Instant::now() };
-        let writing = Writing { disk, durability, clocks, group: Vec::new() };
+        let queue = Queue { lines: Vec::new(), left: Vec::new(), clocks_written: Instant::now() };
+        let writing = Writing { disk, durability, clocks };
         Self {
             shared: Arc::new(Shared {
                 queue: Mutex::new(queue),
@@ -67,39 +66,38 @@ impl Writer {
         }
     }
 
-    /// Takes a change to be written at once or soon. If it cannot, the change has not happened.
+    /// Takes a change to be written soon. If it cannot, the change has not happened.
     pub(crate) fn submit(&self, submission: Submission) -> Result<(), StoreError> {
-        let Some(leader) = self.enqueue(submission)? else { return Ok(()) };
-        match self.shared.durability {
-            Durability::Power => leader.spawn(),
-            Durability::Process => leader.write_here(),
-        }
-        Ok(())
+        self.enqueue(submission, |queue, name| &mut queue.line(name).waiting)
     }
 
-    /// Takes a change to be written soon, waiting for nothing.
-    pub(crate) fn submit_later(&self, submission: Submission) -> Result<(), StoreError> {
-        if let Some(leader) = self.enqueue(submission)? {
-            leader.spawn();
-        }
-        Ok(())
+    /// Takes a change that no call waits for. Whatever is submitted after it is written after it, or with it.
+    pub(crate) fn submit_unwatched(&self, writes: Vec<Write>) -> Result<(), StoreError> {
+        self.enqueue(Submission { writes, done: Box::new(|| ()) }, |queue, _| &mut queue.left)
     }
 
-    /// Puts a change into the queue. Whoever finds that nobody is at work has to lead.
-    fn enqueue(&self, submission: Submission) -> Result<Option<Leader>, StoreError> {
+    /// Puts a change into `place`, and starts a leader for the line of this runtime if it has none.
+    fn enqueue(
+        &self,
+        submission: Submission,
+        place: impl FnOnce(&mut Queue, LineName) -> &mut Vec<Waiting>,
+    ) -> Result<(), StoreError> {
         let runtime = Handle::try_current().map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        let name = match self.shared.durability {
+            Durability::Power => None,
+            Durability::Process => Some(runtime.id()),
+        };
         let mut queue = lock(&self.shared.queue);
-        if queue.waiting.len() >= WAITING_MAX {
+        if queue.waiting() >= WAITING_MAX {
             return Err(StoreError::Unavailable("the disk does not keep up".to_owned()));
         }
-        let leader = (!queue.led).then(|| Leader {
-            shared: Arc::clone(&self.shared),
-            runtime: runtime.clone(),
-            leads: true,
-        });
-        queue.led = true;
-        queue.waiting.push(Waiting { submission, runtime });
-        Ok(leader)
+        place(&mut queue, name).push(Waiting { submission, runtime: runtime.clone() });
+        if !std::mem::replace(&mut queue.line(name).led, true) {
+            let leader = Leader { shared: Arc::clone(&self.shared), line: name, leads: true };
+            drop(queue);
+            runtime.spawn(leader.run());
+        }
+        Ok(())
     }
 
     /// Has the clocks written if they were not for a while: somebody was here, and nothing else may be to
@@ -107,18 +105,19 @@ impl Writer {
     pub(crate) fn note_life(&self) {
         let due = {
             let queue = lock(&self.shared.queue);
-            queue.clocks_written.elapsed() >= CLOCKS_AGE_MAX && queue.waiting.is_empty()
+            queue.clocks_written.elapsed() >= CLOCKS_AGE_MAX && queue.waiting() == 0
         };
         if due {
             // One that is lost makes an outage longer.
-            let _ = self.submit(Submission { writes: Vec::new(), done: Box::new(|| ()) });
+            let _ = self.submit_unwatched(Vec::new());
         }
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        while self.shared.write_group() {}
+        lock(&self.shared.queue).leave_all();
+        while self.shared.write_group(None) {}
         // A leader that is still to come finds nothing, and does not hold the disk open.
         if let Some(writing) = lock(&self.shared.writing).take() {
             writing.write(writing.clocks.writes(), writing.durability);
@@ -134,51 +133,93 @@ struct Waiting {
 
 struct Shared {
     queue: Mutex<Queue>,
-    /// Held while a group is taken, written and shown, so that groups follow each other. None once closed.
+    /// Held while a group is taken and written, so that groups follow each other. None once closed.
     writing: Mutex<Option<Writing>>,
     durability: Durability,
 }
 
 struct Queue {
-    waiting: Vec<Waiting>,
-    /// Somebody is at work or will be.
-    led: bool,
+    /// One that has no leader is empty.
+    lines: Vec<Line>,
+    /// What no call waits for. Whoever leads any line next takes it along, before the line.
+    left: Vec<Waiting>,
     clocks_written: Instant,
 }
 
-impl Shared {
-    /// Writes what waits, then lets all of it be seen. Says whether anything did.
-    fn write_group(&self) -> bool {
-        whole(|| self.write_what_waits())
+/// Whose line: that of all, or that of a runtime.
+type LineName = Option<runtime::Id>;
+
+struct Line {
+    name: LineName,
+    waiting: Vec<Waiting>,
+    /// Somebody is at work or will be.
+    led: bool,
+}
+
+impl Queue {
+    fn waiting(&self) -> usize {
+        self.lines.iter().map(|line| line.waiting.len()).sum::<usize>() + self.left.len()
     }
 
-    fn write_what_waits(&self) -> bool {
-        let mut writing = lock(&self.writing);
-        let Some(writing) = writing.as_mut() else { return false };
-        let mut group = std::mem::take(&mut writing.group);
-        let clocks = self.take_group(&mut group);
-        writing.write_group(&mut group, clocks);
+    fn line(&mut self, name: LineName) -> &mut Line {
+        let at = self.lines.iter().position(|line| line.name == name).unwrap_or_else(|| {
+            // Those of runtimes that have ended make room.
+            self.lines.retain(|line| line.led);
+            self.lines.push(Line { name, waiting: Vec::new(), led: false });
+            self.lines.len() - 1
+        });
+        &mut self.lines[at]
+    }
+
+    /// The line has no leader any more: what waits in it is for the next one of any line.
+    fn leave(&mut self, name: LineName) {
+        let line = self.line(name);
+        line.led = false;
+        let waiting = std::mem::take(&mut line.waiting);
+        self.left.extend(waiting);
+    }
+
+    fn leave_all(&mut self) {
+        let names: Vec<_> = self.lines.iter().map(|line| line.name).collect();
+        names.into_iter().for_each(|name| self.leave(name));
+    }
+}
+
+impl Shared {
+    /// Writes what waits in a line, then lets all of it be seen. Says whether anything did.
+    fn write_group(&self, line: LineName) -> bool {
+        whole(|| self.write_what_waits(line))
+    }
+
+    fn write_what_waits(&self, line: LineName) -> bool {
+        let group = {
+            let writing = lock(&self.writing);
+            let Some(writing) = writing.as_ref() else { return false };
+            let (mut group, clocks) = self.take_group(line);
+            writing.write_group(&mut group, clocks);
+            group
+        };
         let any = !group.is_empty();
-        // An fsync is waited for beside the runtime, not on it.
-        let here = Handle::try_current().ok().filter(|_| self.durability == Durability::Process);
-        show(&mut group, here.map(|here| here.id()));
-        writing.group = group;
+        show(group, line);
         any
     }
 
-    /// Moves what waits into `group`. Says whether the clocks are to be written with it.
-    fn take_group(&self, group: &mut Vec<Waiting>) -> bool {
+    /// What is written next for a line, and whether the clocks are to be written with it.
+    fn take_group(&self, line: LineName) -> (Vec<Waiting>, bool) {
         let mut queue = lock(&self.queue);
-        if queue.waiting.len() <= GROUP_MAX {
-            std::mem::swap(&mut queue.waiting, group);
+        let mut group = std::mem::take(&mut queue.left);
+        let waiting = &mut queue.line(line).waiting;
+        let room = GROUP_MAX.saturating_sub(group.len()).min(waiting.len());
+        if group.is_empty() && room == waiting.len() {
+            group = std::mem::take(waiting);
         } else {
-            group.extend(queue.waiting.drain(..GROUP_MAX));
+            group.extend(waiting.drain(..room));
         }
         let clocks = !group.is_empty() && queue.clocks_written.elapsed() >= CLOCKS_AGE_MAX;
         if clocks {
             queue.clocks_written = Instant::now();
         }
-        clocks
+        (group, clocks)
     }
 }
 
@@ -193,9 +234,9 @@ fn whole<T>(work: impl FnOnce() -> T) -> T {
 
 /// Shows what has been written, at once to calls of the runtime `here`. To another goes one word for all of
 /// its calls: to wake each of them from here costs a system call each.
-fn show(group: &mut Vec<Waiting>, here: Option<runtime::Id>) {
+fn show(group: Vec<Waiting>, here: Option<runtime::Id>) {
     let mut elsewhere: Vec<(Handle, Shows)> = Vec::new();
-    for Waiting { submission, runtime } in group.drain(..) {
+    for Waiting { submission, runtime } in group {
         if here == Some(runtime.id()) {
             (submission.done)();
             continue;
@@ -219,54 +260,45 @@ impl Drop for Shows {
     }
 }
 
-/// Who writes for all.
+/// Who writes for all of a line.
 struct Leader {
     shared: Arc<Shared>,
-    runtime: Handle,
+    line: LineName,
     leads: bool,
 }
 
 impl Leader {
-    /// Writes on this thread. If it gets too much, the rest is for a task.
-    fn write_here(mut self) {
-        for _ in 0..GROUPS_AT_ONCE_MAX {
-            self.shared.write_group();
-            if self.resigns() {
-                return;
-            }
-        }
-        self.spawn();
-    }
-
-    fn spawn(self) {
-        self.runtime.clone().spawn(self.run());
-    }
-
     async fn run(mut self) {
-        loop {
-            // Whoever is ready to submit a change joins the group.
+        if self.shared.durability == Durability::Power {
+            // Whoever is ready to submit a change joins the group, also on another thread.
             task::yield_now().await;
+        }
+        loop {
             match self.shared.durability {
                 Durability::Power => {
                     let shared = Arc::clone(&self.shared);
-                    if task::spawn_blocking(move || shared.write_group()).await.is_err() {
-                        // The runtime ends. What waits is written by the next leader, or at the end.
+                    let line = self.line;
+                    if task::spawn_blocking(move || shared.write_group(line)).await.is_err() {
+                        // The runtime ends.
                         return;
                     }
                 }
-                Durability::Process => _ = self.shared.write_group(),
+                Durability::Process => _ = self.shared.write_group(self.line),
             }
             if self.resigns() {
                 return;
             }
+            // What came meanwhile, from other threads, does not keep this one from its calls.
+            task::yield_now().await;
         }
     }
 
     /// Leads no longer, if nothing waits.
     fn resigns(&mut self) -> bool {
         let mut queue = lock(&self.shared.queue);
-        if queue.waiting.is_empty() {
-            (queue.led, self.leads) = (false, false);
+        let line = queue.line(self.line);
+        if line.waiting.is_empty() {
+            (line.led, self.leads) = (false, false);
         }
         !self.leads
     }
@@ -275,7 +307,7 @@ impl Leader {
 impl Drop for Leader {
     fn drop(&mut self) {
         if self.leads {
-            lock(&self.shared.queue).led = false;
+            lock(&self.shared.queue).leave(self.line);
         }
     }
 }
@@ -285,8 +317,6 @@ struct Writing {
     disk: Disk,
     durability: Durability,
     clocks: Arc<dyn Clocks>,
-    /// Empty between two groups; kept for its memory.
-    group: Vec<Waiting>,
 }
 
 impl Writing {
