@@ -1,6 +1,5 @@
 //! The canonical text of a position: what hashes and vectors are made of.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 use core::str::FromStr;
@@ -47,17 +46,7 @@ impl core::error::Error for CanonicalError {}
 /// ```
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(str::from_utf8(&self.board_text()).map_err(|_| fmt::Error)?)?;
-        let mut separator = ' ';
-        for egg in self.eggs() {
-            write!(f, "{separator}{egg}")?;
-            separator = ',';
-        }
-        if self.eggs().is_empty() {
-            f.write_str(" -")?;
-        }
-        let outcome = self.outcome();
-        write!(f, " {} {}:{}", outcome.status, outcome.winning_turtles.black, outcome.winning_turtles.white)
+        f.write_str(&self.text())
     }
 }
 
@@ -69,7 +58,39 @@ impl fmt::Debug for Position {
 }
 
 impl Position {
-    /// The first field: all cells in order, at once, since this is done for every turn.
+    /// The canonical text as a line, its line feed included: what transcript hashes cover.
+    #[must_use]
+    pub fn canonical_line(&self) -> String {
+        let mut line = self.text();
+        line.push('\n');
+        line
+    }
+
+    /// The canonical text, put together by hand since every turn's hash covers it.
+    fn text(&self) -> String {
+        let mut text = String::with_capacity(TEXT_BYTES_MAX + 1);
+        text.push_str(str::from_utf8(&self.board_text()).unwrap_or_default());
+        text.push(' ');
+        for (at, egg) in self.eggs().iter().enumerate() {
+            if at > 0 {
+                text.push(',');
+            }
+            text.extend(egg.name());
+        }
+        if self.eggs().is_empty() {
+            text.push('-');
+        }
+        let outcome = self.outcome();
+        text.push(' ');
+        text.push_str(outcome.status.as_str());
+        text.push(' ');
+        push_count(&mut text, outcome.winning_turtles.black);
+        text.push(':');
+        push_count(&mut text, outcome.winning_turtles.white);
+        text
+    }
+
+    /// The first field: all cells in order.
     fn board_text(&self) -> [u8; Cell::COUNT] {
         let mut text = [b'.'; Cell::COUNT];
         let turtles = |seat, letter| self.turtles(seat).map(move |cell| (cell, letter));
@@ -79,12 +100,14 @@ impl Position {
         }
         text
     }
+}
 
-    /// The canonical text as a line, its line feed included: what transcript hashes cover.
-    #[must_use]
-    pub fn canonical_line(&self) -> String {
-        format!("{self}\n")
+/// Appends a count of turtles: up to 81, so two digits at most.
+fn push_count(text: &mut String, count: u8) {
+    if count >= 10 {
+        text.push(char::from(b'0' + count / 10));
     }
+    text.push(char::from(b'0' + count % 10));
 }
 
 /// Reads canonical text (without the line feed), strictly: what is accepted is exactly what

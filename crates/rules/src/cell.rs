@@ -1,6 +1,6 @@
 //! A cell of the board.
 
-use core::fmt;
+use core::fmt::{self, Write as _};
 
 /// One of the 81 cells, `A1` to `I9`.
 ///
@@ -64,6 +64,11 @@ impl Cell {
         1 << self.0
     }
 
+    /// The column's letter and the row's digit.
+    pub(crate) const fn name(self) -> [char; 2] {
+        [(b'A' + self.column()) as char, (b'1' + self.row()) as char]
+    }
+
     /// Every cell in index order.
     pub fn all() -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator {
         (0..Self::COUNT as u8).map(Self)
@@ -72,7 +77,7 @@ impl Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", char::from(b'A' + self.column()), self.row() + 1)
+        self.name().into_iter().try_for_each(|letter| f.write_char(letter))
     }
 }
 

@@ -8,8 +8,8 @@ use crate::bytes::{WrongLength, exactly, hex};
 /// Where the hyphens of a UUID stand.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
-/// Characters of a hyphenated UUID.
-const TEXT_CHARS: usize = 36;
+/// Where the two digits of each byte stand.
+const BYTES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
 /// The 16 bytes that name a match; the service draws UUIDv7.
 ///
@@ -27,6 +27,9 @@ const TEXT_CHARS: usize = 36;
 pub struct MatchId([u8; 16]);
 
 impl MatchId {
+    /// Characters of its text.
+    pub const TEXT_CHARS: usize = 36;
+
     /// Wraps the bytes; every value is possible.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
@@ -51,10 +54,9 @@ impl TryFrom<&[u8]> for MatchId {
 impl fmt::Display for MatchId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Every answer names its match, so this is written as one piece.
-        let mut text = [b'-'; TEXT_CHARS];
-        let places = (0..TEXT_CHARS).filter(|at| !HYPHENS.contains(at));
-        for (at, digit) in places.zip(self.0.iter().flat_map(|byte| hex(*byte))) {
-            text[at] = digit;
+        let mut text = [b'-'; Self::TEXT_CHARS];
+        for (byte, at) in self.0.iter().zip(BYTES) {
+            [text[at], text[at + 1]] = hex(*byte);
         }
         f.write_str(core::str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
@@ -82,27 +84,26 @@ impl FromStr for MatchId {
     type Err = MalformedMatchId;
 
     fn from_str(text: &str) -> Result<Self, MalformedMatchId> {
-        if text.len() != TEXT_CHARS {
+        if text.len() != Self::TEXT_CHARS {
             return Err(MalformedMatchId);
         }
-        let mut bytes = [0; 16];
-        let mut digits = 0;
-        for (at, character) in text.bytes().enumerate() {
-            if HYPHENS.contains(&at) {
-                if character != b'-' {
-                    return Err(MalformedMatchId);
-                }
-                continue;
-            }
-            let digit = match character {
-                b'0'..=b'9' => character - b'0',
-                b'a'..=b'f' => character - b'a' + 10,
-                _ => return Err(MalformedMatchId),
-            };
-            let byte: &mut u8 = bytes.get_mut(digits / 2).ok_or(MalformedMatchId)?;
-            *byte = *byte << 4 | digit;
-            digits += 1;
+        let (text, mut bytes) = (text.as_bytes(), [0; 16]);
+        // Every call names a match: all of it is looked at, and judged once.
+        let mut wrong = HYPHENS.iter().any(|at| text[*at] != b'-');
+        for (byte, at) in bytes.iter_mut().zip(BYTES) {
+            let (high, low) = (digit(text[at]), digit(text[at + 1]));
+            wrong |= high > 15 || low > 15;
+            *byte = high << 4 | low & 15;
         }
-        Ok(Self(bytes))
+        if wrong { Err(MalformedMatchId) } else { Ok(Self(bytes)) }
+    }
+}
+
+/// What a lower-case hexadecimal digit stands for; more than 15 for anything else.
+const fn digit(character: u8) -> u8 {
+    match character {
+        b'0'..=b'9' => character - b'0',
+        b'a'..=b'f' => character - b'a' + 10,
+        _ => u8::MAX,
     }
 }

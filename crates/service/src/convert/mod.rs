@@ -12,6 +12,8 @@ pub(crate) mod time;
 pub(crate) mod turn;
 pub(crate) mod view;
 
+use std::fmt::Write as _;
+
 use rules::Seat;
 use sealing::MatchId;
 use store::InviteId;
@@ -27,8 +29,14 @@ pub(crate) const fn seat(seat: Seat) -> v1::Seat {
 
 /// The name of a match.
 pub(crate) fn match_name(id: MatchId) -> String {
-    format!("matches/{id}")
+    let mut name = String::with_capacity(MATCH_NAME_CHARS);
+    // Every answer has one, so it is put together at once. A text takes whatever is written to it.
+    let _ = write!(name, "matches/{id}");
+    name
 }
+
+/// Characters of a match's name.
+const MATCH_NAME_CHARS: usize = "matches/".len() + MatchId::TEXT_CHARS;
 
 /// The name of an invite.
 pub(crate) fn invite_name(id: InviteId) -> String {
