@@ -36,7 +36,7 @@ impl ApiKeys {
     /// another.
     #[must_use]
     pub fn backend(self, name: &str, key_digest: [u8; 32]) -> Self {
-        self.with(key_digest, Principal::Backend(BackendPrincipal { name: name.to_owned() }))
+        self.with(key_digest, Principal::Backend(BackendPrincipal { name: name.into() }))
     }
 
     /// Adds an operator by the SHA-256 of his key.

@@ -69,7 +69,7 @@ impl Auth {
                 Some(self.api_keys.holder(key).cloned().ok_or_else(credential_invalid)?)
             }
             None if self.dev && rpc.method == MINT_PLAYER_TOKEN => {
-                Some(Principal::Backend(BackendPrincipal { name: DEV_BACKEND.to_owned() }))
+                Some(Principal::Backend(BackendPrincipal { name: DEV_BACKEND.into() }))
             }
             None => None,
         };

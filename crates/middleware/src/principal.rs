@@ -1,5 +1,7 @@
 //! Who calls.
 
+use std::sync::Arc;
+
 /// On whose behalf a call is made, as its credential proves.
 ///
 /// The [auth layer](crate::AuthLayer) puts it into the request's extensions; a request without one is
@@ -46,7 +48,7 @@ pub struct PlayerPrincipal {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BackendPrincipal {
     /// As the configuration names it.
-    pub name: String,
+    pub name: Arc<str>,
 }
 
 /// An operator.

@@ -62,7 +62,8 @@ where
 /// A call under way. Dropped before its end it counts as cancelled: the client has gone.
 struct Call {
     span: Span,
-    started: Instant,
+    /// Not measured where nobody is told.
+    started: Option<Instant>,
     code: Option<Code>,
 }
 
@@ -78,7 +79,8 @@ impl Call {
             code = Empty,
             latency_us = Empty,
         );
-        Self { span, started: Instant::now(), code: None }
+        let started = (!span.is_disabled()).then(Instant::now);
+        Self { span, started, code: None }
     }
 
     /// Takes the status out of headers or trailers, if they have one.
@@ -96,8 +98,9 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
+        let Some(started) = self.started else { return };
         let code = self.code.unwrap_or(Code::Cancelled);
-        let latency_us = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let latency_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.span.record("code", tracing::field::debug(code)).record("latency_us", latency_us);
         tracing::debug!(parent: &self.span, ?code, latency_us, "call ended");
     }

@@ -9,7 +9,7 @@ use sealing::{EndReason, MatchResult};
 use crate::command::{Answer, Command, Refusal, RequestId};
 use crate::draw;
 use crate::ending::{Finish, Verdict};
-use crate::game::{Match, Phase, Revealing};
+use crate::game::{Match, OpenTurn, Phase, Revealing};
 use crate::record::TurnRecord;
 use crate::settings::SealMode;
 use crate::time::{Now, Stamp};
@@ -165,17 +165,16 @@ impl Match {
         if joined[seat] {
             return unchanged(Answer::Done);
         }
-        let mut next = self.active(now);
         let mut events = Vec::new();
         let mut now_joined = joined;
         now_joined[seat] = true;
-        if now_joined[seat.opponent()] {
-            next.started = Some(now);
-            next.phase = Phase::Open(next.next_turn(now));
+        let next = if now_joined[seat.opponent()] {
             events.push(Event::TurnOpened { turn: 1 });
+            let open = OpenTurn::new(1, now, self.clock_ms);
+            Self { started: Some(now), ..self.followed_by(Phase::Open(open), now) }
         } else {
-            next.phase = Phase::Waiting { joined: now_joined, start_by };
-        }
+            self.followed_by(Phase::Waiting { joined: now_joined, start_by }, now)
+        };
         changed(
             Change { next: Arc::new(next), not_after: self.deadline(), events, follow_ups: Vec::new() },
             Answer::Done,
@@ -194,9 +193,25 @@ impl Match {
         changed(finished(next, self.deadline()), Answer::Done)
     }
 
-    /// The match after a player has done something: the idle limit starts again.
-    pub(crate) fn active(&self, now: Stamp) -> Self {
-        Self { idle_by: now.plus_ms(self.settings.idle_ms), ..self.clone() }
+    /// The match after a player has done something: the idle limit starts again, and the phase is another.
+    /// Each seal comes by here, so the old phase is not copied.
+    pub(crate) fn followed_by(&self, phase: Phase, now: Stamp) -> Self {
+        Self {
+            id: self.id,
+            settings: self.settings.clone(),
+            parties: Arc::clone(&self.parties),
+            rematch_of: self.rematch_of,
+            created: self.created,
+            started: self.started,
+            outage_ms: self.outage_ms,
+            idle_by: now.plus_ms(self.settings.idle_ms),
+            resolved: self.resolved,
+            position: self.position,
+            hash: self.hash,
+            clock_ms: self.clock_ms,
+            claims: self.claims,
+            phase,
+        }
     }
 }
 

@@ -39,7 +39,7 @@ impl Match {
             }
         };
         let not_after = self.deadline();
-        let next = self.active(now).with_requests(requests);
+        let next = self.followed_by(self.phase.clone(), now).with_requests(requests);
         if agreed {
             let verdict = Verdict { result: MatchResult::Draw, reason: EndReason::AgreedDraw, at: now };
             return changed(finished(verdict.end(&next, None), not_after), Answer::Done);

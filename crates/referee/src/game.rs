@@ -23,7 +23,7 @@ pub struct SealFacts {
     /// The request that sealed it.
     pub request_id: RequestId,
     /// The key that its receipt names; empty while the service has none.
-    pub key_id: String,
+    pub key_id: Arc<str>,
     /// The player's own signature over the commitment.
     pub signature: Option<PlayerSignature>,
 }
@@ -72,6 +72,19 @@ pub struct OpenTurn {
     pub requests: PerSeat<TurnRequests>,
 }
 
+impl OpenTurn {
+    /// A turn that opens at `now` with both clocks running.
+    pub(crate) fn new(turn: u32, now: Stamp, clock_ms: PerSeat<u64>) -> Self {
+        Self {
+            turn,
+            opened: now,
+            deadlines: clock_ms.map(|clock_ms| now.plus_ms(clock_ms)),
+            seals: PerSeat::default(),
+            requests: PerSeat::default(),
+        }
+    }
+}
+
 /// A turn whose commitments are both in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Revealing {
@@ -106,8 +119,8 @@ pub struct Match {
     pub id: MatchId,
     /// What the players agreed on.
     pub settings: Settings,
-    /// Who plays.
-    pub parties: PerSeat<Party>,
+    /// Who plays: the same for as long as the match is there, and shared by all its states.
+    pub parties: Arc<PerSeat<Party>>,
     /// The finished match that this one is a rematch of.
     pub rematch_of: Option<MatchId>,
     /// When it was created.
@@ -159,7 +172,7 @@ impl Match {
         let next = Self {
             id: new.id,
             settings: new.settings,
-            parties: new.parties,
+            parties: Arc::new(new.parties),
             rematch_of: new.rematch_of,
             created: now.stamp,
             started: None,
@@ -183,7 +196,7 @@ impl Match {
     /// h_0: what the chain of turn hashes begins with.
     #[must_use]
     pub fn first_hash(&self) -> Digest {
-        sealing::match_hash(self.id, &self.settings.fields(), self.parties.as_ref())
+        sealing::match_hash(self.id, &self.settings.fields(), PerSeat::as_ref(&self.parties))
     }
 
     /// The seat of this player (`players/{player}`), if he has one.
@@ -273,18 +286,7 @@ impl Match {
             seat,
             commitment: facts.commitment,
             sealed_ms: facts.sealed.as_ms(),
-            key_id: facts.key_id.clone(),
-        }
-    }
-
-    /// The next turn, opened at `now` with both clocks running.
-    pub(crate) fn next_turn(&self, now: Stamp) -> OpenTurn {
-        OpenTurn {
-            turn: self.resolved + 1,
-            opened: now,
-            deadlines: self.clock_ms.map(|clock_ms| now.plus_ms(clock_ms)),
-            seals: PerSeat::default(),
-            requests: PerSeat::default(),
+            key_id: Arc::clone(&facts.key_id),
         }
     }
 

@@ -1,5 +1,7 @@
 //! A resolved turn: the unit of a match's history.
 
+use std::sync::Arc;
+
 use rules::{PerSeat, Seat};
 use sealing::{Commitment, Digest, Receipt, SealContext, TurnFacts};
 
@@ -20,7 +22,7 @@ pub struct TurnRecord {
     /// What else each seat asked for in it.
     pub requests: PerSeat<TurnRequests>,
     /// The keys that the receipts name; empty where the service had none.
-    pub key_ids: PerSeat<String>,
+    pub key_ids: PerSeat<Arc<str>>,
     /// h of this turn.
     pub hash: Digest,
 }
@@ -84,7 +86,7 @@ impl TurnRecord {
             seat,
             commitment: self.facts.commitments[seat],
             sealed_ms: self.facts.sealed_ms[seat],
-            key_id: self.key_ids[seat].clone(),
+            key_id: Arc::clone(&self.key_ids[seat]),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use rules::PerSeat;
-use sealing::{Opening, TurnFacts};
+use rules::{PerSeat, Position};
+use sealing::TurnFacts;
 
 use crate::apply::{Change, Event, FollowUp};
 use crate::command::Refusal;
@@ -13,58 +13,64 @@ use crate::record::TurnRecord;
 use crate::time::Stamp;
 
 impl Match {
-    /// The match after the turn has resolved: the next turn is open, or it has ended.
+    /// The match after the turn has resolved, in which both choices are open: the next turn is open, with
+    /// `clock_ms` on the clocks, or it has ended.
     pub(crate) fn resolve(
-        self,
-        open: &OpenTurn,
-        not_after: Option<Stamp>,
+        &self,
+        open: OpenTurn,
+        clock_ms: PerSeat<u64>,
         now: Stamp,
     ) -> Result<Change, Refusal> {
-        let mut next = self;
-        let before = next.position.outcome();
-        let record = next.play(open, now)?;
-        let turn_limit = u64::from(next.settings.turn_limit);
-        let ended = sealing::decided_by_turn(&before, &next.position.outcome(), record.turn, turn_limit);
-        let mut events = vec![Event::TurnResolved(Arc::new(record))];
-        let mut follow_ups = Vec::new();
-        if let Some((result, reason)) = ended {
-            next = Verdict { result, reason, at: now }.end_resolved(&next);
-            events.push(Event::Finished);
-            follow_ups = FollowUp::index_both();
-        } else {
-            let open = next.next_turn(now);
-            events.push(Event::TurnOpened { turn: open.turn });
-            next.phase = Phase::Open(open);
-        }
+        let not_after = self.deadline();
+        let (position, record) = self.play(open, now)?;
+        let turn_limit = u64::from(self.settings.turn_limit);
+        let (before, after) = (self.position.outcome(), position.outcome());
+        let ended = sealing::decided_by_turn(&before, &after, record.turn, turn_limit);
+        let next_turn = OpenTurn::new(record.turn + 1, now, clock_ms);
+        let opened = Event::TurnOpened { turn: next_turn.turn };
+        let mut next = Self {
+            resolved: record.turn,
+            position,
+            hash: record.hash,
+            clock_ms,
+            ..self.followed_by(Phase::Open(next_turn), now)
+        };
+        let resolved = Event::TurnResolved(Arc::new(record));
+        let (events, follow_ups) = match ended {
+            None => (vec![resolved, opened], Vec::new()),
+            Some((result, reason)) => {
+                next = Verdict { result, reason, at: now }.end_resolved(&next);
+                (vec![resolved, Event::Finished], FollowUp::index_both())
+            }
+        };
         Ok(Change { next: Arc::new(next), not_after, events, follow_ups })
     }
 
-    /// Plays both moves on the board and returns the turn's record. Both are legal: server-sealed ones
-    /// were checked when they came, revealed ones before this.
-    fn play(&mut self, open: &OpenTurn, now: Stamp) -> Result<TurnRecord, Refusal> {
-        let seals: PerSeat<&Seal> = open.seals.as_ref().map(Option::as_ref).both().ok_or(Refusal::Damaged)?;
-        let openings: PerSeat<Opening> =
-            seals.map(|seal| seal.opening.clone()).both().ok_or(Refusal::Damaged)?;
+    /// Plays both moves. Returns the board after them, and the turn's record. Both are legal: server-sealed
+    /// ones were checked when they came, revealed ones before this.
+    fn play(&self, open: OpenTurn, now: Stamp) -> Result<(Position, TurnRecord), Refusal> {
+        let seals: PerSeat<Seal> = open.seals.both().ok_or(Refusal::Damaged)?;
+        let openings = seals.as_ref().map(|seal| seal.opening.clone()).both().ok_or(Refusal::Damaged)?;
         let rules = self.settings.rules_version;
         let played = rules.play(&self.position, openings.black.cell, openings.white.cell);
-        self.position = played.map_err(|_| Refusal::Damaged)?;
+        let position = played.map_err(|_| Refusal::Damaged)?;
+        let sealed = seals.as_ref().map(|seal| &seal.facts);
         let facts = TurnFacts {
-            commitments: seals.map(|seal| seal.facts.commitment),
+            commitments: sealed.map(|facts| facts.commitment),
             openings,
             opened_ms: open.opened.as_ms(),
-            sealed_ms: seals.map(|seal| seal.facts.sealed.as_ms()),
+            sealed_ms: sealed.map(|facts| facts.sealed.as_ms()),
             resolved_ms: now.as_ms(),
-            signatures: seals.map(|seal| seal.facts.signature),
+            signatures: sealed.map(|facts| facts.signature),
         };
-        self.hash = sealing::turn_hash(&self.hash, &facts, &self.position);
-        self.resolved = open.turn;
-        Ok(TurnRecord {
+        let record = TurnRecord {
             turn: open.turn,
+            request_ids: sealed.map(|facts| facts.request_id.clone()),
+            requests: open.requests,
+            key_ids: sealed.map(|facts| Arc::clone(&facts.key_id)),
+            hash: sealing::turn_hash(&self.hash, &facts, &position),
             facts,
-            request_ids: seals.map(|seal| seal.facts.request_id.clone()),
-            requests: open.requests.clone(),
-            key_ids: seals.map(|seal| seal.facts.key_id.clone()),
-            hash: self.hash,
-        })
+        };
+        Ok((position, record))
     }
 }

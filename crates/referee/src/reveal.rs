@@ -46,28 +46,22 @@ impl Match {
 
     fn revealed(&self, revealing: Revealing, now: Stamp) -> Result<Change, Refusal> {
         let not_after = self.deadline();
-        let mut next = self.active(now);
         let both = revealing
             .open
             .seals
             .iter()
             .all(|(_, seal)| seal.as_ref().is_some_and(|seal| seal.opening.is_some()));
         if !both {
-            next.phase = Phase::Revealing(revealing);
-            return Ok(Change {
-                next: Arc::new(next),
-                not_after,
-                events: Vec::new(),
-                follow_ups: Vec::new(),
-            });
+            let next = Arc::new(self.followed_by(Phase::Revealing(revealing), now));
+            return Ok(Change { next, not_after, events: Vec::new(), follow_ups: Vec::new() });
         }
         let failed = PerSeat::from_fn(|seat| !self.has_legal_opening(&revealing.open, seat));
         if failed.black || failed.white {
-            next.phase = Phase::Revealing(revealing);
-            let ended = Verdict::of_failed_reveal(failed, now).end(&next, None);
+            let revealed = self.followed_by(Phase::Revealing(revealing), now);
+            let ended = Verdict::of_failed_reveal(failed, now).end(&revealed, None);
             return Ok(finished(ended, not_after));
         }
-        next.resolve(&revealing.open, not_after, now)
+        self.resolve(revealing.open, self.clock_ms, now)
     }
 
     /// Whether a seat has revealed, and a cell that is empty on the board.

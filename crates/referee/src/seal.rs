@@ -38,7 +38,7 @@ impl Match {
             commitment: commitment_of(self, &self.hash, command),
             sealed: now,
             request_id: command.request_id.clone(),
-            key_id: command.key_id.clone(),
+            key_id: Arc::clone(&command.key_id),
             signature: command.signature,
         };
         if !self.is_signed_by(seat, &facts) {
@@ -93,16 +93,17 @@ impl Match {
     /// The match after `seat` has sealed. With the second seal the turn resolves, or its reveals are due.
     fn sealed(&self, open: OpenTurn, seat: Seat, now: Stamp) -> Result<Change, Refusal> {
         let not_after = self.deadline();
-        let mut next = self.active(now);
-        next.clock_ms[seat] = self.clock_after_seal_ms(open.deadlines[seat], now);
+        let mut clock_ms = self.clock_ms;
+        clock_ms[seat] = self.clock_after_seal_ms(open.deadlines[seat], now);
         let both = open.seals[seat.opponent()].is_some();
-        next.phase = match self.settings.seal_mode {
-            SealMode::ServerSealed if both => return next.resolve(&open, not_after, now),
+        let phase = match self.settings.seal_mode {
+            SealMode::ServerSealed if both => return self.resolve(open, clock_ms, now),
             SealMode::CommitReveal { reveal_ms } if both => {
                 Phase::Revealing(Revealing { open, reveal_by: now.plus_ms(reveal_ms) })
             }
             SealMode::ServerSealed | SealMode::CommitReveal { .. } => Phase::Open(open),
         };
+        let next = Self { clock_ms, ..self.followed_by(phase, now) };
         Ok(Change { next: Arc::new(next), not_after, events: Vec::new(), follow_ups: Vec::new() })
     }
 

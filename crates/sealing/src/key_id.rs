@@ -1,7 +1,7 @@
 //! The names of keys.
 
-use alloc::boxed::Box;
 use alloc::format;
+use alloc::sync::Arc;
 use core::fmt;
 use core::str::FromStr;
 
@@ -15,7 +15,7 @@ use core::str::FromStr;
 /// # Ok::<(), sealing::MalformedKeyId>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KeyId(Box<str>);
+pub struct KeyId(Arc<str>);
 
 /// A key id that is not 1 to 64 of `[A-Za-z0-9._-]`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +43,12 @@ impl KeyId {
     pub fn numbered(letter: char, number: u32) -> Self {
         let letter = if letter.is_ascii_alphanumeric() { letter } else { 'k' };
         Self(format!("{letter}-{number:08x}").into())
+    }
+
+    /// The name, shared.
+    #[must_use]
+    pub fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
     }
 
     /// The name.

@@ -25,7 +25,7 @@ use crate::signed::{Receipt, player_digest, transcript_digest};
 ///     seat: Seat::Black,
 ///     commitment: Commitment::from_bytes([2; 32]),
 ///     sealed_ms: 1_790_000_000_000,
-///     key_id: key.id().to_string(),
+///     key_id: key.id().shared(),
 /// };
 /// let signature = key.sign_receipt(&receipt).expect("it names this key");
 /// assert!(verify_receipt(&receipt, &signature, &key.public_key()));
@@ -60,7 +60,7 @@ impl ServerSigningKey {
     /// Signs a receipt. None if the receipt names another key: a signature covers the name.
     #[must_use]
     pub fn sign_receipt(&self, receipt: &Receipt) -> Option<Signature> {
-        (receipt.key_id == self.id.as_str())
+        (*receipt.key_id == *self.id.as_str())
             .then(|| Signature::from_bytes(sign(&self.key, &receipt.digest())))
     }
 

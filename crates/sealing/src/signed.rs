@@ -1,6 +1,6 @@
 //! What signatures cover. Each signature is Ed25519 over the 32 bytes of one of these digests.
 
-use alloc::string::String;
+use alloc::sync::Arc;
 
 use rules::Seat;
 
@@ -23,7 +23,7 @@ pub struct Receipt {
     /// When, in milliseconds since the Unix epoch.
     pub sealed_ms: u64,
     /// The service's key that signs, or would sign, this receipt.
-    pub key_id: String,
+    pub key_id: Arc<str>,
 }
 
 impl Receipt {

@@ -30,11 +30,13 @@ impl Caller {
 
     /// The player the call acts for: the caller himself, or the one that a back end names in `player`.
     pub(crate) fn acting(&self, player: &str) -> Result<String, ApiError> {
+        self.acting_name(player).map(str::to_owned)
+    }
+
+    fn acting_name<'a>(&'a self, player: &'a str) -> Result<&'a str, ApiError> {
         match &self.principal {
             None => Err(ApiError::new(ErrorReason::TokenMissing)),
-            Some(Principal::Player(own)) if player.is_empty() || player == own.player => {
-                Ok(own.player.clone())
-            }
+            Some(Principal::Player(own)) if player.is_empty() || player == own.player => Ok(&own.player),
             Some(Principal::Player(_)) => {
                 let what = "a player's token acts for that player only; leave `player` empty";
                 Err(ApiError::new(ErrorReason::ScopeMissing).with_message(what))
@@ -80,12 +82,12 @@ impl Caller {
 
     /// The seat that the call may act in.
     pub(crate) fn seat(&self, player: &str, game: &Match) -> Result<Seat, ApiError> {
-        let player = self.acting(player)?;
-        if let Some(seat) = game.seat_of(&player) {
+        let player = self.acting_name(player)?;
+        if let Some(seat) = game.seat_of(player) {
             return Ok(seat);
         }
         // Whether a match exists is not for everyone to know.
-        self.viewer(&player, game)?;
+        self.viewer(player, game)?;
         Err(ApiError::new(ErrorReason::NotAParticipant).with_metadata("resource", &match_name(game.id)))
     }
 

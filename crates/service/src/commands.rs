@@ -59,7 +59,7 @@ impl Commands<'_> {
                 sealed: sealed.clone(),
                 previous,
                 signature,
-                key_id: self.node.signer.key_id().to_string(),
+                key_id: self.node.signer.key_id().shared(),
                 request_id: request_id.clone(),
             })
         };

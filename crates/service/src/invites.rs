@@ -175,7 +175,7 @@ impl Invites {
         let inviter = caller.acting(&request.player)?;
         let invitee = match request.invitee.as_str() {
             "" => None,
-            name => Some(request::player("invitee", name)?),
+            name => Some(request::player("invitee", name)?.to_owned()),
         };
         let ttl_ms = ttl_ms(request.ttl.as_ref(), TTL_MAX_MS.min(self.node.match_retention_ms()))?;
         let mut draft = Draft {

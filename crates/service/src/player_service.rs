@@ -34,7 +34,7 @@ impl PlayerService for Players {
         let caller = Caller::of(&request);
         let name = match request.get_ref().name.as_str() {
             "" => caller.own_name().ok_or_else(|| ApiError::required("name"))?,
-            name => request::player("name", name)?,
+            name => request::player("name", name)?.to_owned(),
         };
         // Nobody rates or counts yet, and what could be counted here ends with the matches' retention.
         let player = Some(v1::Player { name, standings: Vec::new() });
@@ -136,7 +136,13 @@ fn new_token(wire: &v1::MintPlayerTokenRequest) -> Result<NewToken, ApiError> {
             return Err(ApiError::field(ErrorReason::FieldInvalid, "age_mark", what));
         }
     };
-    Ok(NewToken { player: request::player("player", &wire.player)?, ttl_ms, scopes, public_key, age })
+    Ok(NewToken {
+        player: request::player("player", &wire.player)?.to_owned(),
+        ttl_ms,
+        scopes,
+        public_key,
+        age,
+    })
 }
 
 /// What was wrong with a token's request.

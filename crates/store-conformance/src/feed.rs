@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use referee::Command;
-use rules::Seat;
+use rules::{PerSeat, Seat};
 use sealing::MatchId;
 use store::{
     CommitOutcome, FeedEntry, FeedEvent, FeedLimits, FeedPage, FeedPosition, Shard, Store, StoreError,
@@ -135,7 +135,7 @@ pub async fn the_feed_tells_a_match_from_its_start_to_its_end(world: Arc<World>)
         finish.unresolved,
         ended.unresolved.as_ref().map(|facts| facts.as_ref().map(|facts| facts.commitment))
     );
-    assert_eq!(last.players, stored.head.parties.as_ref().map(|party| party.player.clone()));
+    assert_eq!(last.players, PerSeat::as_ref(&stored.head.parties).map(|party| party.player.clone()));
 }
 
 /// Wherever a reader stopped, and however much he reads at once, nothing is missing and nothing comes twice.

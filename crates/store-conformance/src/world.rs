@@ -224,7 +224,7 @@ pub(crate) fn seal_as(seat: Seat, turn: u32, request: &str) -> Command {
         }),
         previous: None,
         signature: None,
-        key_id: String::new(),
+        key_id: "".into(),
         request_id: request_id(request),
     })
 }

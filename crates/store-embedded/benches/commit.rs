@@ -197,7 +197,7 @@ fn seal(seat: Seat, turn: u32) -> Command {
         sealed: SealedMove::Opening(opening),
         previous: None,
         signature: None,
-        key_id: String::new(),
+        key_id: "".into(),
         request_id: RequestId::new("0198c5a0-0000-7000-8000-00000000002a").expect("a request id"),
     })
 }

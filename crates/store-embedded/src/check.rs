@@ -142,7 +142,7 @@ impl Check<'_> {
         let mut transcript = Transcript {
             match_id: id,
             settings: game.settings.fields(),
-            parties: game.parties.clone(),
+            parties: PerSeat::clone(&game.parties),
             first_hash: game.first_hash(),
             turns: Vec::new(),
             turn_hashes: Vec::new(),

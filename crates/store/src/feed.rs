@@ -97,7 +97,7 @@ impl FeedEntry {
         }
         (!events.is_empty()).then(|| Self {
             match_id: game.id,
-            players: game.parties.as_ref().map(|party| party.player.clone()),
+            players: PerSeat::as_ref(&game.parties).map(|party| party.player.clone()),
             at,
             mark: u16::from_be_bytes([nonce[0], nonce[1]]),
             events,

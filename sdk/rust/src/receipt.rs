@@ -75,7 +75,7 @@ impl MatchHandle {
             seat,
             commitment: sealed.commitment,
             sealed_ms,
-            key_id: receipt.key_id.clone(),
+            key_id: receipt.key_id.as_str().into(),
         };
         let signature = Signature::try_from(&receipt.signature[..]).ok();
         let holds = signature.is_some_and(|signature| verify_receipt(&signed, &signature, &key));

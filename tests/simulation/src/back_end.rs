@@ -52,7 +52,8 @@ impl BackEnd {
     }
 
     fn client(&self, node: usize) -> FeedServiceClient<Line> {
-        let principal = Principal::Backend(BackendPrincipal { name: format!("reader-{}", self.number) });
+        let principal =
+            Principal::Backend(BackendPrincipal { name: format!("reader-{}", self.number).into() });
         FeedServiceClient::new(Line { network: self.network.clone(), node, principal, doubles: false })
     }
 

@@ -240,7 +240,7 @@ impl Pair<'_> {
                     sealed: SealedMove::Opening(opening),
                     previous: None,
                     signature: None,
-                    key_id: String::new(),
+                    key_id: "".into(),
                     request_id: self.request_id(),
                 })
             }

@@ -1,7 +1,7 @@
 //! What every change of a stored match must be, judged by what was stored before it and when it was made.
 
 use referee::{Match, Phase, TurnRecord};
-use rules::Seat;
+use rules::{PerSeat, Seat};
 use sealing::{Commitment, EndReason, Ending, Transcript, TranscriptError};
 
 use crate::primary::Made;
@@ -118,7 +118,7 @@ pub(crate) fn replay(head: &Match, turns: &[std::sync::Arc<TurnRecord>]) -> Resu
     let transcript = Transcript {
         match_id: head.id,
         settings: head.settings.fields(),
-        parties: head.parties.clone(),
+        parties: PerSeat::clone(&head.parties),
         first_hash: head.first_hash(),
         turns: turns.iter().map(|record| record.facts.clone()).collect(),
         turn_hashes: turns.iter().map(|record| record.hash).collect(),

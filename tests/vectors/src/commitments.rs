@@ -94,6 +94,6 @@ pub(crate) fn receipt(row: &Row) -> Result<Receipt, Mismatch> {
         seat: read::<SeatName>(row, "seat")?.into(),
         commitment: commitment(row)?,
         sealed_ms: read(row, "sealed_ms")?,
-        key_id: row.text("key_id")?.to_owned(),
+        key_id: row.text("key_id")?.into(),
     })
 }

@@ -23,7 +23,7 @@ async fn the_service_learns_who_calls() {
     }
     let response = call(auth(), request(SEAL_MOVE, &[("x-api-key", BACKEND_KEY)])).await;
     let seen = response.extensions().get::<Seen>().and_then(|seen| seen.principal.clone());
-    assert_eq!(seen, Some(Principal::Backend(BackendPrincipal { name: "lobby".to_owned() })));
+    assert_eq!(seen, Some(Principal::Backend(BackendPrincipal { name: "lobby".into() })));
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn in_development_anyone_may_mint_and_nothing_else_changes() {
     let dev = || Auth { dev: true, ..auth() };
     let response = call(dev(), request(MINT, &[])).await;
     let seen = response.extensions().get::<Seen>().and_then(|seen| seen.principal.clone());
-    assert_eq!(seen, Some(Principal::Backend(BackendPrincipal { name: "dev".to_owned() })));
+    assert_eq!(seen, Some(Principal::Backend(BackendPrincipal { name: "dev".into() })));
 
     assert_eq!(outcome(auth(), request(MINT, &[])).await, "TOKEN_MISSING");
     assert_eq!(outcome(dev(), request(GET_MATCH, &[])).await, "TOKEN_MISSING");

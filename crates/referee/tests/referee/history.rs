@@ -30,7 +30,7 @@ fn transcript(game: &Match, turns: &[TurnRecord]) -> Transcript {
     Transcript {
         match_id: game.id,
         settings: game.settings.fields(),
-        parties: game.parties.clone(),
+        parties: PerSeat::clone(&game.parties),
         first_hash: game.first_hash(),
         turns: turns.iter().map(|record| record.facts.clone()).collect(),
         turn_hashes: turns.iter().map(|record| record.hash).collect(),
@@ -77,7 +77,7 @@ fn a_record_keeps_what_a_repetition_is_answered_from() {
     );
     let record = &played.turns[0];
     assert_eq!(record.request_ids.as_ref().map(|id| id.as_str()), PerSeat { black: "b1", white: "w1" });
-    assert_eq!(record.key_ids.as_ref().map(String::as_str), PerSeat { black: "key-1", white: "key-1" });
+    assert_eq!(record.key_ids.as_ref().map(|id| id.as_ref()), PerSeat { black: "key-1", white: "key-1" });
     assert_eq!(
         record.facts.signatures.map(|signature| signature.is_some()),
         PerSeat { black: false, white: true }

@@ -254,7 +254,7 @@ fn seal(
     previous: Option<Digest>,
 ) -> Command {
     let sealed = played.sealed_move(seat, turn, opening(cell, cell.number()));
-    let (key_id, request_id) = (String::new(), request_id(&request));
+    let (key_id, request_id) = ("".into(), request_id(&request));
     Command::Seal(SealCommand { seat, turn, sealed, previous, signature: None, key_id, request_id })
 }
 

@@ -281,7 +281,7 @@ impl Played {
             };
             player_key(key).sign(&commitment)
         });
-        let (key_id, request_id) = ("key-1".to_owned(), request_id(request));
+        let (key_id, request_id) = ("key-1".into(), request_id(request));
         Command::Seal(SealCommand { seat, turn, sealed, previous, signature, key_id, request_id })
     }
 

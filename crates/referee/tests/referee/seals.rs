@@ -193,7 +193,7 @@ fn a_receipt_names_match_turn_seat_commitment_stamp_and_key() {
     let opening = crate::script::opening("A1".parse().expect("a cell"), 1);
     assert!(context.opens(&receipt.commitment, &opening));
     assert_eq!((receipt.match_id, receipt.turn, receipt.seat), (played.game.id, 2, Seat::White));
-    assert_eq!((receipt.sealed_ms, receipt.key_id.as_str()), (now.stamp.as_ms(), "key-1"));
+    assert_eq!((receipt.sealed_ms, receipt.key_id.as_ref()), (now.stamp.as_ms(), "key-1"));
 }
 
 #[test]

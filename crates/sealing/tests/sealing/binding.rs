@@ -185,7 +185,7 @@ fn everything_signed_is_in_what_the_signature_covers() {
         |receipt| receipt.seat = Seat::White,
         |receipt| receipt.commitment = Commitment::from_bytes([1; 32]),
         |receipt| receipt.sealed_ms += 1,
-        |receipt| receipt.key_id.push('x'),
+        |receipt| receipt.key_id = format!("{}x", receipt.key_id).into(),
     ];
     let receipts = changes.map(|change| {
         let mut receipt = Receipt {
@@ -194,7 +194,7 @@ fn everything_signed_is_in_what_the_signature_covers() {
             seat: Seat::Black,
             commitment: Commitment::from_bytes([0; 32]),
             sealed_ms: 1,
-            key_id: "k1".to_owned(),
+            key_id: "k1".into(),
         };
         change(&mut receipt);
         receipt.digest()

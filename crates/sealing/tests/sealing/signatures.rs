@@ -63,7 +63,7 @@ fn a_receipt_is_signed_by_the_key_that_it_names() {
         seat: Seat::White,
         commitment: Commitment::from_bytes([2; 32]),
         sealed_ms: 5,
-        key_id: key_id.to_owned(),
+        key_id: key_id.into(),
     };
     let signature = key.sign_receipt(&receipt("k1")).unwrap();
     assert!(verify_receipt(&receipt("k1"), &signature, &key.public_key()));

@@ -40,9 +40,9 @@ fn id(collection: Collection, field: &str, name: &str) -> Result<MatchId, ApiErr
 }
 
 /// A player that a field names, whole (`players/{player}`).
-pub(crate) fn player(field: &str, name: &str) -> Result<String, ApiError> {
+pub(crate) fn player<'a>(field: &str, name: &'a str) -> Result<&'a str, ApiError> {
     match Collection::Players.id(name) {
-        Ok(_) => Ok(name.to_owned()),
+        Ok(_) => Ok(name),
         Err(error) => Err(ApiError::field(ErrorReason::FieldInvalid, field, &error.to_string())),
     }
 }
@@ -124,7 +124,7 @@ pub(crate) fn receipt(
         seat: seat(&of("seat"), receipt.seat)?.ok_or_else(|| ApiError::required(&of("seat")))?,
         commitment: commitment.ok_or_else(|| ApiError::required(&of("commitment")))?,
         sealed_ms: timestamp_ms(&of("seal_time"), sealed)?,
-        key_id: receipt.key_id.clone(),
+        key_id: receipt.key_id.as_str().into(),
     };
     Ok(Some((read, signature)))
 }

@@ -125,7 +125,7 @@ pub(crate) fn finished(game: &Match) -> Option<v1::MatchFinished> {
 
 /// A receipt. It names its key only where it is signed by it.
 pub(crate) fn receipt(receipt: &Receipt, signature: Option<Signature>) -> v1::SealReceipt {
-    let key_id = signature.map(|_| receipt.key_id.clone());
+    let key_id = signature.map(|_| receipt.key_id.as_ref().to_owned());
     v1::SealReceipt {
         r#match: match_name(receipt.match_id),
         turn: receipt.turn,

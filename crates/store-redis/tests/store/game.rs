@@ -39,7 +39,7 @@ pub(crate) fn seal(seat: Seat, turn: u32) -> Command {
         sealed: SealedMove::Opening(opening),
         previous: None,
         signature: None,
-        key_id: String::new(),
+        key_id: "".into(),
         request_id: RequestId::new(&format!("seal-{turn}")).expect("a request id"),
     })
 }

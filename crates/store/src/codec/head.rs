@@ -89,7 +89,7 @@ fn read_head(bytes: &[u8], keyring: Option<&Keyring>) -> Result<Stored, CodecErr
     let game = Match {
         id: match_id,
         settings: settings::read(&required(head.settings, "Head.settings")?)?,
-        parties,
+        parties: Arc::new(parties),
         rematch_of: optional(&head.rematch_of, "Head.rematch_of", MatchId::from_bytes)?,
         created: Stamp::from_ms(head.created_ms),
         started: head.started_ms.map(Stamp::from_ms),

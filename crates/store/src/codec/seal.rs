@@ -35,7 +35,7 @@ pub(super) fn read_facts(facts: record::SealFacts) -> Result<SealFacts, CodecErr
         commitment: Commitment::from_bytes(fixed(&facts.commitment, "SealFacts.commitment")?),
         sealed: Stamp::from_ms(facts.sealed_ms),
         request_id: request_id(&facts.request_id, "SealFacts.request_id")?,
-        key_id: facts.key_id,
+        key_id: facts.key_id.into(),
         signature: optional(&facts.signature, "SealFacts.signature", PlayerSignature::from_bytes)?,
     })
 }

@@ -65,7 +65,7 @@ impl Signer {
     /// Whether a receipt is one of this service: signed by a key that it has or had.
     #[must_use]
     pub fn signed_receipt(&self, receipt: &Receipt, signature: &Signature) -> bool {
-        let named = self.published.iter().find(|known| known.key.id.as_str() == receipt.key_id);
+        let named = self.published.iter().find(|known| known.key.id.as_str() == &*receipt.key_id);
         named.is_some_and(|known| verify_receipt(receipt, signature, &known.key.public_key))
     }
 

@@ -97,7 +97,7 @@ fn sealed(seat: Seat, turn: u32, cell: &str) -> Command {
         }),
         previous: None,
         signature: None,
-        key_id: String::new(),
+        key_id: "".into(),
         request_id: request_id(&format!("seal-{turn}")),
     })
 }

@@ -25,7 +25,7 @@ fn receipt(key_id: &str) -> Receipt {
         seat: Seat::White,
         commitment: Commitment::from_bytes([2; 32]),
         sealed_ms: 5,
-        key_id: key_id.to_owned(),
+        key_id: key_id.into(),
     }
 }
 

@@ -135,7 +135,7 @@ impl Played {
             sealed,
             previous: None,
             signature: (signed && seat == Seat::Black).then(|| black_key().sign(&commitment)),
-            key_id: if signed { "key-1".to_owned() } else { String::new() },
+            key_id: if signed { "key-1".into() } else { "".into() },
             request_id: request_id("seal"),
         })
     }

@@ -217,7 +217,7 @@ async fn vouches(url: &str, receipt: &v1::SealReceipt) -> bool {
         },
         commitment: Commitment::try_from(&receipt.commitment[..]).expect("32 bytes"),
         sealed_ms: (time.seconds * 1_000 + i64::from(time.nanos) / 1_000_000).unsigned_abs(),
-        key_id: receipt.key_id.clone(),
+        key_id: receipt.key_id.as_str().into(),
     };
     let signature = Signature::try_from(&receipt.signature[..]).expect("64 bytes");
     let named = keys.iter().find(|key| key.id.as_str() == receipt.key_id);

@@ -23,7 +23,7 @@ async fn callers(cluster: &Cluster) -> Vec<(Caller, Option<Principal>)> {
         };
         callers.push((caller, Some(Principal::Player(principal))));
     }
-    let backend = middleware::BackendPrincipal { name: "lobby".to_owned() };
+    let backend = middleware::BackendPrincipal { name: "lobby".into() };
     callers.push((cluster.backend(0).await, Some(Principal::Backend(backend))));
     let operator = middleware::OperatorPrincipal { name: "olga".to_owned() };
     callers.push((cluster.operator(0).await, Some(Principal::Operator(operator))));

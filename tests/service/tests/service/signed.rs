@@ -27,7 +27,7 @@ fn receipt_of(wire: &v1::SealReceipt) -> (Receipt, Signature) {
         commitment: Commitment::try_from(wire.commitment.as_slice()).unwrap(),
         sealed_ms: u64::try_from(time.seconds).unwrap() * 1_000
             + u64::try_from(time.nanos).unwrap() / 1_000_000,
-        key_id: wire.key_id.clone(),
+        key_id: wire.key_id.as_str().into(),
     };
     (receipt, Signature::try_from(wire.signature.as_slice()).unwrap())
 }
