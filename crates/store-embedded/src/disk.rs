@@ -84,11 +84,10 @@ impl Space {
             .max_memtable_size(MEMTABLE_BYTES_MAX)
             .compaction_strategy(Arc::new(merged));
         // A filter tells where a key is not: of no use where keys are read in ranges only.
-        let options = match self {
+        match self {
             Self::Rest => options,
             _ => options.filter_policy(FilterPolicy::disabled()),
-        };
-        options
+        }
     }
 
     const fn index(self) -> usize {

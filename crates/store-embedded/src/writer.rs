@@ -361,6 +361,46 @@ mod tests {
     use super::*;
     use crate::disk::Space;
 
+    struct NoClocks;
+
+    impl Clocks for NoClocks {
+        fn writes(&self) -> Vec<Write> {
+            Vec::new()
+        }
+
+        fn take_outage(&self) -> bool {
+            false
+        }
+    }
+
+    fn runtime() -> runtime::Runtime {
+        runtime::Builder::new_current_thread().build().unwrap()
+    }
+
+    #[test]
+    fn a_removal_never_overtakes_an_entry_that_another_runtime_writes_after_it() {
+        for durability in [Durability::Process, Durability::Power] {
+            let directory = tempfile::tempdir().unwrap();
+            let disk = Disk::open(directory.path()).unwrap();
+            let writer = Writer::new(disk.clone(), durability, Arc::new(NoClocks));
+            let (first, second) = (runtime(), runtime());
+            first.block_on(async {
+                writer.submit_unwatched(vec![Write::remove(Space::Requests, "key")]).unwrap();
+            });
+            let (shown, mut is_shown) = tokio::sync::oneshot::channel();
+            let writes = vec![Write::put(Space::Requests, "key", b"new".to_vec())];
+            let done = Box::new(move || shown.send(()).unwrap());
+            second.block_on(async { writer.submit(Submission { writes, done }).unwrap() });
+            // The later one has its turn first.
+            while is_shown.try_recv().is_err() {
+                second.block_on(task::yield_now());
+                first.block_on(task::yield_now());
+            }
+            drop(writer);
+            assert_eq!(disk.get(Space::Requests, b"key").unwrap().as_deref(), Some(&b"new"[..]));
+        }
+    }
+
     #[test]
     fn of_several_writes_of_a_key_the_last_one_stands() {
         let put = |space, key: &str, value: &str| Write::put(space, key, value.as_bytes().to_vec());
