@@ -1,7 +1,7 @@
 //! Whose change is on its way to the disk.
 
 use std::collections::HashMap;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash, RandomState};
 
 use tokio::sync::oneshot;
 
@@ -10,17 +10,17 @@ pub(crate) type Turnstile = oneshot::Receiver<()>;
 
 /// Objects with a change in flight: at most one each, so that every change is judged on a state that is
 /// durable. Bounded by the calls in progress.
-pub(crate) struct Claims<K> {
-    waiting: HashMap<K, Vec<oneshot::Sender<()>>>,
+pub(crate) struct Claims<K, S = RandomState> {
+    waiting: HashMap<K, Vec<oneshot::Sender<()>>, S>,
 }
 
-impl<K> Default for Claims<K> {
+impl<K, S: Default> Default for Claims<K, S> {
     fn default() -> Self {
-        Self { waiting: HashMap::new() }
+        Self { waiting: HashMap::default() }
     }
 }
 
-impl<K: Eq + Hash> Claims<K> {
+impl<K: Eq + Hash, S: BuildHasher> Claims<K, S> {
     /// What to wait for before the object may change, if anything.
     pub(crate) fn queue(&mut self, key: &K) -> Option<Turnstile> {
         let waiting = self.waiting.get_mut(key)?;

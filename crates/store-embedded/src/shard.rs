@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use referee::{Change, FollowUp, Match, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
@@ -30,7 +31,8 @@ struct Entry {
     turns: Vec<Arc<TurnRecord>>,
     /// Where the match stands in the due set.
     due: Option<Stamp>,
-    hints: watch::Sender<Version>,
+    /// None before anybody has watched: most changes of a match that nobody does tell nobody.
+    hints: Option<watch::Sender<Version>>,
 }
 
 /// What stands behind the memory of a shard.
@@ -77,8 +79,8 @@ pub(crate) struct Shard {
     /// When somebody was last here.
     alive: Stamp,
     outage_ms: u64,
-    matches: HashMap<MatchId, Entry>,
-    changing: Claims<MatchId>,
+    matches: HashMap<MatchId, Entry, RandomState>,
+    changing: Claims<MatchId, RandomState>,
     due: BTreeSet<(Stamp, MatchId)>,
     /// Matches in memory that are at rest, by the end of their retention.
     resting: BTreeSet<(Stamp, MatchId)>,
@@ -92,7 +94,7 @@ impl Shard {
         Self {
             alive,
             outage_ms,
-            matches: HashMap::new(),
+            matches: HashMap::default(),
             changing: Claims::default(),
             due: BTreeSet::new(),
             resting: BTreeSet::new(),
@@ -221,7 +223,9 @@ impl Shard {
             entry.turns.drain(..RECENT_TURNS);
             entry.earlier = entry.stored.head.resolved.saturating_sub(entry.turns.len() as u32);
         }
-        entry.hints.send_if_modified(|hinted| std::mem::replace(hinted, version) != version);
+        if let Some(hints) = &entry.hints {
+            hints.send_if_modified(|hinted| std::mem::replace(hinted, version) != version);
+        }
         self.reschedule(id, None);
         told.and_then(|told| self.feed.stored(told, !B::KEEPS))
     }
@@ -253,7 +257,9 @@ impl Shard {
     }
 
     pub(crate) fn watch<B: Behind>(&mut self, id: MatchId, behind: &B) -> Result<Hints, StoreError> {
-        Ok(Hints::new(self.recall(id, behind)?.hints.subscribe()))
+        let entry = self.recall(id, behind)?;
+        let version = entry.stored.version;
+        Ok(Hints::new(entry.hints.get_or_insert_with(|| watch::Sender::new(version)).subscribe()))
     }
 
     pub(crate) fn due(&self, limit: usize, now: Now) -> Due {
@@ -289,7 +295,8 @@ impl Shard {
     pub(crate) fn lay_to_rest(&mut self) {
         let (matches, changing) = (&mut self.matches, &self.changing);
         self.resting.retain(|(_, id)| {
-            let watched = matches.get(id).is_some_and(|entry| entry.hints.receiver_count() > 0);
+            let hints = matches.get(id).and_then(|entry| entry.hints.as_ref());
+            let watched = hints.is_some_and(|hints| hints.receiver_count() > 0);
             let stays = watched || changing.holds(id);
             if !stays {
                 matches.remove(id);
@@ -307,12 +314,12 @@ impl Shard {
     }
 
     /// A match in memory, brought there if it was at rest.
-    fn recall<B: Behind>(&mut self, id: MatchId, behind: &B) -> Result<&Entry, StoreError> {
+    fn recall<B: Behind>(&mut self, id: MatchId, behind: &B) -> Result<&mut Entry, StoreError> {
         if !self.matches.contains_key(&id) {
             let stored = behind.resting(id)?.ok_or(StoreError::NotFound)?;
             self.restore(stored);
         }
-        self.matches.get(&id).ok_or(StoreError::NotFound)
+        self.matches.get_mut(&id).ok_or(StoreError::NotFound)
     }
 
     /// Puts a match where it belongs in the due set: at `postponed` if given, at once while a follow-up
@@ -342,8 +349,7 @@ impl Shard {
 impl Entry {
     /// A match whose turns, if it has any, are on the disk.
     fn new(stored: Stored) -> Self {
-        let hints = watch::Sender::new(stored.version);
-        Self { earlier: stored.head.resolved, turns: Vec::new(), due: None, hints, stored }
+        Self { earlier: stored.head.resolved, turns: Vec::new(), due: None, hints: None, stored }
     }
 }
 
