@@ -28,13 +28,9 @@ impl Match {
         let ended = sealing::decided_by_turn(&before, &after, record.turn, turn_limit);
         let next_turn = OpenTurn::new(record.turn + 1, now, clock_ms);
         let opened = Event::TurnOpened { turn: next_turn.turn };
-        let mut next = Self {
-            resolved: record.turn,
-            position,
-            hash: record.hash,
-            clock_ms,
-            ..self.followed_by(Phase::Open(next_turn), now)
-        };
+        let mut next = self.followed_by(Phase::Open(next_turn), now);
+        (next.resolved, next.position, next.hash) = (record.turn, position, record.hash);
+        next.clock_ms = clock_ms;
         let resolved = Event::TurnResolved(Arc::new(record));
         let (events, follow_ups) = match ended {
             None => (vec![resolved, opened], Vec::new()),

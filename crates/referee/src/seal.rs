@@ -103,7 +103,8 @@ impl Match {
             }
             SealMode::ServerSealed | SealMode::CommitReveal { .. } => Phase::Open(open),
         };
-        let next = Self { clock_ms, ..self.followed_by(phase, now) };
+        let mut next = self.followed_by(phase, now);
+        next.clock_ms = clock_ms;
         Ok(Change { next: Arc::new(next), not_after, events: Vec::new(), follow_ups: Vec::new() })
     }
 

@@ -81,9 +81,9 @@ pub(crate) async fn claim(
 pub(crate) async fn weigh(
     node: &Node,
     id: MatchId,
-    receipt: Option<(Receipt, Option<Signature>)>,
+    (receipt, signature): (Receipt, Option<Signature>),
 ) -> Result<(), ApiError> {
-    let Some((receipt, Some(signature))) = receipt else { return Ok(()) };
+    let Some(signature) = signature else { return Ok(()) };
     if receipt.match_id != id || !node.signer.signed_receipt(&receipt, &signature) {
         return Ok(());
     }

@@ -39,7 +39,9 @@ pub(crate) async fn open(
         return Err(ApiError::field(ErrorReason::FieldRequired, "after_turn", what));
     }
     let last_receipt = request::receipt("last_receipt", request.last_receipt.as_ref())?;
-    lost_history::weigh(&node, id, last_receipt).await?;
+    if let Some(receipt) = last_receipt {
+        lost_history::weigh(&node, id, receipt).await?;
+    }
     // Hints first, then the head: a change between the two is hinted at.
     let refused = |error| errors::store_on(&request.name, error);
     let hints = node.store.watch(id).await.map_err(refused)?;
