@@ -48,7 +48,7 @@ pub(crate) async fn drive(
     mut command: impl FnMut(&Match) -> Result<Command, ApiError> + Send,
 ) -> Result<Driven, ApiError> {
     let refused = |error| errors::store_on(&match_name(id), error);
-    let _passage = store.pass(id).await;
+    let mut passage = Some(store.pass(id).await);
     let mut base = match store.recent(id) {
         Some(seen) => Base { loaded: seen, is_read: false, is_lost: false },
         None => Base { loaded: store.load(id).await.map_err(refused)?, is_read: true, is_lost: false },
@@ -59,6 +59,8 @@ pub(crate) async fn drive(
         let judged = command.map(|command| game.apply(&command, now));
         let changes = judged.as_ref().is_ok_and(|transition| transition.change.is_some());
         if !changes && !base.is_read {
+            // Whoever only reads keeps nobody waiting.
+            drop(passage.take());
             base.replace(store.load(id).await.map_err(refused)?);
             continue;
         }

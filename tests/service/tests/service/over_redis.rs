@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::poll;
 use redis_servers::{Flavor, Options as ServerOptions, Sentinel, Server, Single};
 use referee::Stamp;
 use rules::Seat;
-use service_tests::{Cluster, START_MS, Setup, cell, reason, soon};
+use service_tests::{Cluster, Duel, Operation, START_MS, Setup, cell, reason, soon};
 use store::keys::Keys;
 use store::{ScriptedClock, Store};
 use store_redis::{Options, RedisStore};
@@ -28,6 +29,16 @@ async fn nodes(url: &str, count: usize) -> Cluster {
     }
     let setup = Setup { system_time: true, ..Setup::default() };
     Cluster::on(setup, Arc::new(ScriptedClock::at_ms(START_MS)), &keys, stores).await
+}
+
+/// A match on so many nodes over a server that logs every command from now on.
+async fn logged(flavor: Flavor, count: usize) -> (Single, Cluster, Duel) {
+    let redis = Single::start(flavor, &ServerOptions::new()).await.unwrap();
+    let cluster = nodes(&redis.url(), count).await;
+    let duel = cluster.duel(Default::default()).await;
+    cluster.settled(&duel.name).await;
+    log_all(redis.server()).await;
+    (redis, cluster, duel)
 }
 
 /// How many commands that name the match a server was sent since its log was emptied.
@@ -53,11 +64,7 @@ async fn log_all(server: &Server) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_seal_is_one_command() {
     for flavor in Flavor::ALL {
-        let redis = Single::start(flavor, &ServerOptions::new()).await.unwrap();
-        let cluster = nodes(&redis.url(), 1).await;
-        let duel = cluster.duel(Default::default()).await;
-        cluster.settled(&duel.name).await;
-        log_all(redis.server()).await;
+        let (redis, _cluster, duel) = logged(flavor, 1).await;
         let cells = [("A1", "I9"), ("C1", "G9"), ("E1", "E9"), ("G1", "C9"), ("A3", "I7")];
         for (turn, (black, white)) in (1..).zip(cells) {
             duel.play(turn, black, white).await;
@@ -75,11 +82,7 @@ async fn a_seal_is_one_command() {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_seals_at_the_same_moment_are_one_command_each() {
     for flavor in Flavor::ALL {
-        let redis = Single::start(flavor, &ServerOptions::new()).await.unwrap();
-        let cluster = nodes(&redis.url(), 1).await;
-        let duel = cluster.duel(Default::default()).await;
-        cluster.settled(&duel.name).await;
-        log_all(redis.server()).await;
+        let (redis, _cluster, duel) = logged(flavor, 1).await;
         let cells = ["A", "C", "E", "G", "I"].map(|column| [1, 3, 7, 9].map(|row| format!("{column}{row}")));
         let (black, white) = cells.as_flattened().split_at(10);
         for (turn, (black, white)) in (1..).zip(black.iter().zip(white)) {
@@ -93,16 +96,34 @@ async fn two_seals_at_the_same_moment_are_one_command_each() {
     }
 }
 
+/// A call that changes nothing asks the store, and may wait for it long; seals do not wait for that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_takes_long_keeps_no_seal_waiting() {
+    let redis = Single::start(Flavor::Redis, &ServerOptions::new()).await.unwrap();
+    let cluster = nodes(&redis.url(), 1).await;
+    let duel = cluster.duel(Default::default()).await;
+    cluster.settled(&duel.name).await;
+    duel.play(1, "A1", "I9").await;
+    let id = duel.name.trim_start_matches("matches/").parse().unwrap();
+    let gate = cluster.nodes[0].faults.hold(Operation::Load);
+    let sealing = async {
+        gate.reached().await;
+        let passes = poll!(cluster.store.pass(id)).is_ready();
+        gate.open();
+        passes
+    };
+    let (_, passes) = tokio::join!(duel.seen_by(Seat::Black), sealing);
+    assert!(passes);
+}
+
 /// Two nodes: each hears of the other's seal by a hint, and that brings the head.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_seal_that_follows_the_other_node_s_is_one_command_where_the_match_is_watched() {
-    let redis = Single::start(Flavor::Redis, &ServerOptions::new()).await.unwrap();
-    let cluster = nodes(&redis.url(), 2).await;
-    let duel = cluster.duel(Default::default()).await;
-    cluster.settled(&duel.name).await;
+    let (redis, _cluster, duel) = logged(Flavor::Redis, 2).await;
     let mut streams =
         [duel.black.watch(&duel.name).await.unwrap(), duel.white.watch(&duel.name).await.unwrap()];
-    log_all(redis.server()).await;
+    // What watching has asked is not counted.
+    redis.server().ask(&["SLOWLOG", "RESET"]).await.unwrap();
     let is_sealed = |status: &wire::v1::MatchStatus, turn| {
         status.turn == turn && status.black.as_ref().is_some_and(|black| black.sealed == Some(true))
     };
