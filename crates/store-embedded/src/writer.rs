@@ -116,7 +116,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        lock(&self.shared.queue).leave_all();
+        lock(&self.shared.queue).leave(|_| true);
         while self.shared.write_group(None) {}
         // A leader that is still to come finds nothing, and does not hold the disk open.
         if let Some(writing) = lock(&self.shared.writing).take() {
@@ -171,17 +171,12 @@ impl Queue {
         &mut self.lines[at]
     }
 
-    /// The line has no leader any more: what waits in it is for the next one of any line.
-    fn leave(&mut self, name: LineName) {
-        let line = self.line(name);
-        line.led = false;
-        let waiting = std::mem::take(&mut line.waiting);
-        self.left.extend(waiting);
-    }
-
-    fn leave_all(&mut self) {
-        let names: Vec<_> = self.lines.iter().map(|line| line.name).collect();
-        names.into_iter().for_each(|name| self.leave(name));
+    /// These lines have no leader any more: what waits in them is for the next one of any line.
+    fn leave(&mut self, leaves: impl Fn(LineName) -> bool) {
+        for line in self.lines.iter_mut().filter(|line| leaves(line.name)) {
+            line.led = false;
+            self.left.append(&mut line.waiting);
+        }
     }
 }
 
@@ -307,7 +302,7 @@ impl Leader {
 impl Drop for Leader {
     fn drop(&mut self) {
         if self.leads {
-            lock(&self.shared.queue).leave(self.line);
+            lock(&self.shared.queue).leave(|name| name == self.line);
         }
     }
 }

@@ -29,16 +29,19 @@ pub(crate) const fn seat(seat: Seat) -> v1::Seat {
 
 /// The name of a match.
 pub(crate) fn match_name(id: MatchId) -> String {
-    let mut name = String::with_capacity(MATCH_NAME_CHARS);
-    // Every answer has one, so it is put together at once. A text takes whatever is written to it.
-    let _ = write!(name, "matches/{id}");
-    name
+    named("matches/", id)
 }
-
-/// Characters of a match's name.
-const MATCH_NAME_CHARS: usize = "matches/".len() + MatchId::TEXT_CHARS;
 
 /// The name of an invite.
 pub(crate) fn invite_name(id: InviteId) -> String {
-    format!("invites/{id}")
+    named("invites/", id)
+}
+
+/// Every answer has such a name, so it is put together at once.
+fn named(collection: &str, id: MatchId) -> String {
+    let mut name = String::with_capacity(collection.len() + MatchId::TEXT_CHARS);
+    name.push_str(collection);
+    // A text takes whatever is written to it.
+    let _ = write!(name, "{id}");
+    name
 }
