@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::ground::Ground;
 use crate::patience::until;
-use crate::{Error, FaultProxy, Flavor, Life, Options, Server, Servers};
+use crate::{Error, FaultProxy, Flavor, Life, Options, Reply, Server, Servers};
 
 /// The name under which the sentinels know the primary.
 const NAME: &str = "wts";
@@ -168,6 +168,24 @@ impl Sentinel {
         until("sentinels and replicas in order", bound, async || Ok(self.in_order().await)).await
     }
 
+    /// Waits until every running replica has what the primary has at this moment. A replica that follows need not:
+    /// one that got its first copy over a socket is sent nothing more until its first sign of life, up to a second
+    /// later.
+    ///
+    /// # Errors
+    /// [`Error::TooLate`] after `bound`; the sentinels do not agree on a primary.
+    pub async fn copied(&self, bound: Duration) -> Result<(), Error> {
+        let written =
+            offset(&self.primary().await?.ask(&["INFO", "replication"]).await?, "master_repl_offset");
+        for replica in running(&self.servers) {
+            let has_it = |reply: &Reply| {
+                reply.field("role") == "master" || offset(reply, "slave_repl_offset") >= written
+            };
+            replica.wait_for(&["INFO", "replication"], bound, has_it).await?;
+        }
+        Ok(())
+    }
+
     async fn in_order(&self) -> Result<(), String> {
         let primary = self.primary().await.map_err(|error| error.to_string())?;
         if primary.life() != Life::Running {
@@ -209,6 +227,11 @@ fn running(servers: &[Server]) -> Vec<&Server> {
     servers.iter().filter(|server| server.life() == Life::Running).collect()
 }
 
+/// How much a server has written, or of what another has written, in bytes.
+fn offset(info: &Reply, field: &str) -> u64 {
+    info.field(field).parse().unwrap_or_default()
+}
+
 async fn role(server: &Server) -> String {
     let info = server.ask(&["INFO", "replication"]).await;
     info.map_or_else(|error| error.to_string(), |info| info.field("role").to_owned())
@@ -217,7 +240,7 @@ async fn role(server: &Server) -> String {
 /// How many healthy replicas, or other sentinels, this sentinel knows.
 async fn listed(sentinel: &Server, what: &str) -> Result<usize, String> {
     let reply = sentinel.ask(&["SENTINEL", what, NAME]).await.map_err(|error| error.to_string())?;
-    let healthy = |entry: &&crate::Reply| {
+    let healthy = |entry: &&Reply| {
         let fields = entry.elements();
         let flags = fields.chunks(2).find(|pair| pair[0].text() == "flags").and_then(|pair| pair.get(1));
         // `master_down` is what another sentinel thinks of the primary, not what it is itself.
