@@ -20,11 +20,12 @@ struct Step {
     started: bool,
 }
 
-/// Turns and ends as the store has taken them, by their hashes. What a failover has lost stays among them.
+/// Turns and ends as the store has taken them, by their hashes: several times what a failover has lost and what
+/// then came about again just like that.
 #[derive(Default)]
 pub(crate) struct Taken {
     made: u64,
-    steps: HashMap<Digest, Step>,
+    steps: HashMap<Digest, Vec<Step>>,
 }
 
 impl Taken {
@@ -37,10 +38,10 @@ impl Taken {
         let started = !matches!(before.phase, Phase::Waiting { .. });
         let step = |before| Step { place: self.made, before, started };
         if let Some(record) = &made.turn {
-            self.steps.insert(record.hash, step(hash_of(before)));
+            self.steps.entry(record.hash).or_default().push(step(hash_of(before)));
         }
         if let Some(finish) = after.finish() {
-            self.steps.insert(finish.end_hash, step(hash_of(after)));
+            self.steps.entry(finish.end_hash).or_default().push(step(hash_of(after)));
         }
     }
 }
@@ -90,15 +91,19 @@ impl FeedAccount {
             return Ok(());
         }
         let never = || (1, format!("{what} was told by the feed and never stored"));
-        let Step { place, before, started } = taken.steps.get(&hash).ok_or_else(never)?;
-        let knows_before = before.is_none_or(|before| self.hashes.contains(&before));
-        if !knows_before || *started && !self.started.contains(&id) {
+        let steps = taken.steps.get(&hash).ok_or_else(never)?;
+        let follows = |step: &&Step| {
+            let knows_before = step.before.is_none_or(|before| self.hashes.contains(&before));
+            knows_before && (!step.started || self.started.contains(&id))
+        };
+        let mut places = steps.iter().filter(follows).map(|step| step.place).peekable();
+        if places.peek().is_none() {
             return Err((4, format!("the feed left out what comes before {what}")));
         }
-        if *place < self.last {
-            return Err((4, format!("{what} was told by the feed after what was stored later")));
-        }
-        self.last = *place;
+        // Where it was stored more than once: the first time that is possible leaves most room for what comes.
+        let next = places.find(|place| *place >= self.last);
+        self.last =
+            next.ok_or_else(|| (4, format!("{what} was told by the feed after what was stored later")))?;
         self.hashes.insert(hash);
         Ok(())
     }

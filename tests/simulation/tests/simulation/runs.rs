@@ -45,3 +45,11 @@ fn a_client_whose_turns_a_failover_has_lost_is_told_so() {
     });
     assert!(told.is_some(), "in {LOSSY_MAX} runs no turn is lost: they show nothing");
 }
+
+/// One failover takes an end away, and it comes about again just as it was: a back end that is told the first one
+/// late is told nothing out of order.
+#[test]
+fn what_is_lost_and_comes_about_again_may_be_told_as_it_first_was() {
+    let outcome = run(&Plan::of(5_094_604, usize::MAX), false);
+    assert_eq!(outcome.violation, None);
+}
