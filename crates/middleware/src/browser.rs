@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::future::Future;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use futures::future::{BoxFuture, Either, FutureExt as _, Map};
 use http::{HeaderName, Method, Request, Response, header};
 use tonic::body::Body;
 use tonic_web::{GrpcWebLayer, GrpcWebService};
-use tower::{Layer, Service};
+use tower::util::Oneshot;
+use tower::{Layer, Service, ServiceExt as _};
 use tower_http::cors::{AllowHeaders, Any, Cors, CorsLayer};
 
 /// How long a browser may remember that it may call.
@@ -31,24 +33,17 @@ const EXPOSED_HEADERS: [HeaderName; 4] = [
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BrowserLayer;
 
-impl<S: Clone> Layer<S> for BrowserLayer {
+impl<S> Layer<S> for BrowserLayer {
     type Service = BrowserService<S>;
 
-    fn layer(&self, inner: S) -> Self::Service {
-        let cors = CorsLayer::new()
-            .allow_origin(Any)
-            .allow_methods([Method::POST])
-            .allow_headers(AllowHeaders::mirror_request())
-            .expose_headers(EXPOSED_HEADERS)
-            .max_age(CORS_MAX_AGE);
-        BrowserService { web: cors.layer(GrpcWebLayer::new().layer(inner.clone())), native: inner }
+    fn layer(&self, native: S) -> Self::Service {
+        BrowserService { native }
     }
 }
 
 /// The service of [`BrowserLayer`].
 #[derive(Clone)]
 pub struct BrowserService<S> {
-    web: Cors<GrpcWebService<S>>,
     native: S,
 }
 
@@ -56,6 +51,18 @@ impl<S> fmt::Debug for BrowserService<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BrowserService").finish_non_exhaustive()
     }
+}
+
+/// The service as a browser needs it. Made for its call: every call has a copy of all services, and those of
+/// others should have no more than they use.
+fn web<S>(native: S) -> Cors<GrpcWebService<S>> {
+    let cors = CorsLayer::new()
+        .allow_origin(Any)
+        .allow_methods([Method::POST])
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(EXPOSED_HEADERS)
+        .max_age(CORS_MAX_AGE);
+    cors.layer(GrpcWebLayer::new().layer(native))
 }
 
 /// Whether a call is plain gRPC from a client that is no page in a browser.
@@ -79,11 +86,11 @@ type Answer<E> = Result<Response<Body>, E>;
 
 impl<S, B> Service<Request<Body>> for BrowserService<S>
 where
-    S: Service<Request<Body>, Response = Response<B>>,
+    S: Service<Request<Body>, Response = Response<B>> + Clone,
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
     Cors<GrpcWebService<S>>: Service<Request<Body>, Response = Response<Body>, Error = S::Error>,
-    <Cors<GrpcWebService<S>> as Service<Request<Body>>>::Future: Send + 'static,
+    Oneshot<Cors<GrpcWebService<S>>, Request<Body>>: Future<Output = Answer<S::Error>> + Send + 'static,
 {
     type Response = Response<Body>;
     type Error = S::Error;
@@ -93,17 +100,14 @@ where
     >;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        match (self.native.poll_ready(context), self.web.poll_ready(context)) {
-            (Poll::Ready(Ok(())), web) => web,
-            (native, _) => native,
-        }
+        self.native.poll_ready(context)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         if is_native(&request) {
             Either::Right(self.native.call(request).map(boxed::<B, S::Error>))
         } else {
-            Either::Left(self.web.call(request).boxed())
+            Either::Left(web(self.native.clone()).oneshot(request).boxed())
         }
     }
 }

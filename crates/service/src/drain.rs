@@ -1,6 +1,7 @@
 //! The layer that starts no call on a node that is about to stop.
 
 use std::future::{Ready, ready};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures::future::Either;
@@ -22,6 +23,7 @@ pub(crate) struct DrainLayer {
 }
 
 impl DrainLayer {
+    /// `draining` has seen the value false; the next one it is to see is true.
     pub(crate) const fn new(draining: watch::Receiver<bool>) -> Self {
         Self { draining }
     }
@@ -31,7 +33,7 @@ impl<S> Layer<S> for DrainLayer {
     type Service = DrainService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        DrainService { inner, draining: self.draining.clone() }
+        DrainService { inner, draining: Arc::new(self.draining.clone()) }
     }
 }
 
@@ -39,7 +41,13 @@ impl<S> Layer<S> for DrainLayer {
 #[derive(Clone, Debug)]
 pub(crate) struct DrainService<S> {
     inner: S,
-    draining: watch::Receiver<bool>,
+    draining: Arc<watch::Receiver<bool>>,
+}
+
+/// Whether the node drains. Each call asks, and to look at the value is to lock it for a moment: it is enough
+/// to know whether it has ever been set, or never will be.
+fn is_set(draining: &watch::Receiver<bool>) -> bool {
+    draining.has_changed().unwrap_or(true)
 }
 
 impl<S, ReqBody, ResBody> Service<Request<ReqBody>> for DrainService<S>
@@ -56,7 +64,7 @@ where
     }
 
     fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
-        if request.uri().path().starts_with(OWN_PATHS) && *self.draining.borrow() {
+        if request.uri().path().starts_with(OWN_PATHS) && is_set(&self.draining) {
             let refused = Status::from(ApiError::new(ErrorReason::ShuttingDown));
             return Either::Left(ready(Ok(refused.into_http())));
         }

@@ -10,7 +10,9 @@ use tokio::sync::watch;
 use tonic::service::Routes;
 
 use crate::clockwork;
-use crate::server::{ServeError, Server, routes};
+use crate::front::routes;
+use crate::health::Health;
+use crate::server::{ServeError, Server};
 
 /// One node, taken apart: nothing of it runs unless its owner polls it.
 pub struct InProcess {
@@ -39,7 +41,7 @@ impl Server {
         let (drain, draining) = watch::channel(false);
         let reflection = self.reflection;
         let node = Arc::new(self.into_node(draining));
-        let (_health, routes) = routes(&node, reflection).await?;
+        let routes = routes(&node, &Health::begun().await, reflection)?;
         let clockwork = clockwork::run(id, Arc::clone(&node.store), Arc::clone(&node.clock), None).boxed();
         Ok(InProcess { routes, clockwork, drain })
     }

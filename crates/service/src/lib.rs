@@ -18,7 +18,9 @@ mod drive;
 mod feed_cursor;
 mod feed_service;
 mod follow_up;
+mod front;
 mod guard;
+mod health;
 mod history;
 mod idempotency;
 mod in_process;
@@ -36,6 +38,7 @@ mod server;
 mod watch;
 mod workers;
 
+pub use front::REQUEST_BYTES_MAX;
 pub use in_process::InProcess;
 pub use node::NodeConfig;
-pub use server::{REQUEST_BYTES_MAX, ServeError, Server};
+pub use server::{ServeError, Server};

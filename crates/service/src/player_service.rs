@@ -13,10 +13,10 @@ use wire::v1::{self, ErrorReason};
 use crate::access::Caller;
 use crate::convert::time::{duration, duration_ms, timestamp};
 use crate::convert::{errors, request, view};
+use crate::front::REQUEST_BYTES_MAX;
 use crate::node::Node;
 use crate::page;
 use crate::player_watch;
-use crate::server::REQUEST_BYTES_MAX;
 
 /// The service over one node.
 pub(crate) struct Players {

@@ -7,7 +7,7 @@ use store::Clock;
 use tokio::sync::watch;
 use tracing::{info, warn};
 
-use crate::server::Health;
+use crate::health::Health;
 
 /// How long no shard may have been writable before the node counts as not ready, ms. A failover of the store
 /// takes some 5 s and meets every node at once: it must not leave a balancer without any.

@@ -1,0 +1,129 @@
+//! What meets a call: the transport's bounds, the layers, and the RPC services behind them.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Response;
+use middleware::{Auth, AuthLayer, BrowserLayer, DeadlineLayer, ReasonLayer, TraceLayer};
+use tokio::sync::watch;
+use tonic::Status;
+use tonic::body::Body;
+use tonic::service::Routes;
+use tower::ServiceBuilder;
+use tower_http::catch_panic::{CatchPanicLayer, ResponseForPanic};
+use wire::v1::feed_service_server::FeedServiceServer;
+use wire::v1::match_service_server::MatchServiceServer;
+use wire::v1::matchmaking_service_server::MatchmakingServiceServer;
+use wire::v1::player_service_server::PlayerServiceServer;
+
+use crate::convert::errors;
+use crate::drain::DrainLayer;
+use crate::feed_service::Feed;
+use crate::health::Health;
+use crate::match_service::Matches;
+use crate::matchmaking_service::Matchmaking;
+use crate::node::Node;
+use crate::player_service::Players;
+use crate::server::ServeError;
+use crate::workers::Dealt;
+
+/// The largest request, bytes: the longest one, an invite with all its settings, is below 2 KiB.
+pub const REQUEST_BYTES_MAX: usize = 64 * 1024;
+
+/// Calls and streams open at once on one connection: a back end's whole fan-out, and a bound on what one
+/// peer can make the server keep.
+const STREAMS_PER_CONNECTION_MAX: u32 = 4_096;
+
+/// Bytes of request headers: a token is at most 4 KiB.
+const HEADER_BYTES_MAX: u32 = 16 * 1024;
+
+/// Silence on a connection after which the server asks whether anybody is there, and how long it waits
+/// for an answer. Phones vanish without a word.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Serves connections, with layers and services of its own: every call has a copy of them, and what copies
+/// share is counted. Two cores that count at one place take turns, which costs a call more than all its layers.
+#[derive(Clone)]
+pub(crate) struct Front {
+    pub(crate) node: Arc<Node>,
+    pub(crate) health: Health,
+    pub(crate) auth: Auth,
+    /// Whether clients may ask for the API's descriptors.
+    pub(crate) reflection: bool,
+}
+
+impl Front {
+    /// Serves these connections until `draining` is set, or can be no more, and the last call has ended.
+    ///
+    /// # Errors
+    /// If the API cannot be set up or the transport fails.
+    pub(crate) async fn serve(
+        self,
+        incoming: Dealt,
+        mut draining: watch::Receiver<bool>,
+    ) -> Result<(), ServeError> {
+        // The outermost first.
+        let layers = ServiceBuilder::new()
+            .layer(BrowserLayer)
+            .layer(TraceLayer)
+            .layer(CatchPanicLayer::custom(Panicked))
+            .layer(DeadlineLayer::default())
+            .layer(DrainLayer::new(draining.clone()))
+            .layer(AuthLayer::new(self.auth))
+            .layer(ReasonLayer)
+            .into_inner();
+        let stop = async move {
+            let _ = draining.wait_for(|draining| *draining).await;
+        };
+        tonic::transport::Server::builder()
+            .accept_http1(true)
+            .max_concurrent_streams(STREAMS_PER_CONNECTION_MAX)
+            .http2_max_header_list_size(HEADER_BYTES_MAX)
+            .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
+            .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+            .layer(layers)
+            .add_routes(routes(&self.node, &self.health, self.reflection)?)
+            .serve_with_incoming_shutdown(incoming, stop)
+            .await?;
+        Ok(())
+    }
+}
+
+/// The RPC services of a node.
+///
+/// # Errors
+/// The reflection service refuses the descriptors.
+pub(crate) fn routes(node: &Arc<Node>, health: &Health, reflection: bool) -> Result<Routes, ServeError> {
+    let matches = MatchServiceServer::new(Matches { node: Arc::clone(node) });
+    let matchmaking = MatchmakingServiceServer::new(Matchmaking::new(Arc::clone(node)));
+    let players = PlayerServiceServer::new(Players { node: Arc::clone(node) });
+    let feed = FeedServiceServer::new(Feed { node: Arc::clone(node) });
+    let routes = Routes::new(health.server())
+        .add_service(matches.max_decoding_message_size(REQUEST_BYTES_MAX))
+        .add_service(matchmaking.max_decoding_message_size(REQUEST_BYTES_MAX))
+        .add_service(players.max_decoding_message_size(REQUEST_BYTES_MAX))
+        .add_service(feed.max_decoding_message_size(REQUEST_BYTES_MAX));
+    if !reflection {
+        return Ok(routes);
+    }
+    let builder = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(wire::FILE_DESCRIPTOR_SET)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    Ok(routes.add_service(builder().build_v1()?).add_service(builder().build_v1alpha()?))
+}
+
+/// Answers a call whose handler panicked. What it panicked with stays in the process.
+#[derive(Clone, Copy)]
+struct Panicked;
+
+impl ResponseForPanic for Panicked {
+    type ResponseBody = Body;
+
+    fn response_for_panic(&mut self, _cause: Box<dyn Any + Send + 'static>) -> Response<Body> {
+        Status::from(errors::incident("a handler panicked")).into_http()
+    }
+}
