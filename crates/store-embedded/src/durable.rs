@@ -18,7 +18,7 @@ use crate::open::Open;
 use crate::options::Options;
 use crate::shard::Behind;
 use crate::single_node::SingleNode;
-use crate::writer::{Clocks, Submission, Writer};
+use crate::writer::{Submission, Writer};
 use crate::{feed_on_disk, key, lists, record};
 
 /// Pause between two looks for what has outlived its retention, ms.
@@ -73,8 +73,7 @@ impl SingleNode<Durable> {
         let (open, disk) = Open::new(directory)?;
         let reader = Reader { disk, keyring: keyring.clone() };
         let memory = Arc::new(reader.restore(clock, options)?);
-        let clocks = Arc::clone(&memory) as Arc<dyn Clocks>;
-        let writer = Writer::new(reader.disk.clone(), options.durability, clocks);
+        let writer = Writer::new(reader.disk.clone(), options.durability, Arc::clone(&memory));
         let behind = Durable {
             writer,
             reader,
@@ -108,12 +107,12 @@ impl Durable {
     pub(crate) fn write<T: Send + 'static>(
         &self,
         writes: Vec<Write>,
-        show: impl FnOnce() -> T + Send + 'static,
+        show: impl FnOnce(&Memory) -> T + Send + 'static,
     ) -> Result<Written<T>, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let done = Box::new(move || {
+        let done = Box::new(move |memory: &Memory| {
             // Whoever asked may be gone; the change is made all the same.
-            let _ = reply.send(show());
+            let _ = reply.send(show(memory));
         });
         self.writer.submit(Submission { writes, done })?;
         Ok(Written(answer))
@@ -146,7 +145,7 @@ impl Durable {
     }
 
     /// Forgets some of the matches that have outlived their retention, if it is time to look for them.
-    pub(crate) async fn sweep(&self, memory: &Arc<Memory>) -> Result<(), StoreError> {
+    pub(crate) async fn sweep(&self, memory: &Memory) -> Result<(), StoreError> {
         let now = memory.stamp();
         if self.next_sweep_ms.load(Ordering::Relaxed) > now.as_ms() {
             return Ok(());
@@ -163,8 +162,7 @@ impl Durable {
             // There are more.
             self.next_sweep_ms.store(0, Ordering::Relaxed);
         }
-        let memory = Arc::clone(memory);
-        let forget = move || expired.ids.iter().for_each(|id| memory.forget(*id));
+        let forget = move |memory: &Memory| expired.ids.iter().for_each(|id| memory.forget(*id));
         self.write(expired.writes, forget)?.shown().await
     }
 }

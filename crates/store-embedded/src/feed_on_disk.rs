@@ -1,7 +1,5 @@
 //! The feed on the disk: reading it, and trimming it.
 
-use std::sync::Arc;
-
 use referee::Stamp;
 use store::codec::{self, CodecError};
 use store::{FeedEntry, FeedPage, FeedPosition, StoreError};
@@ -98,7 +96,7 @@ impl Reader {
 
 impl Durable {
     /// Takes away some of the entries that are too old or too many. Says whether there are more of them.
-    pub(crate) async fn trim_feed(&self, memory: &Arc<Memory>, now: Stamp) -> Result<bool, StoreError> {
+    pub(crate) async fn trim_feed(&self, memory: &Memory, now: Stamp) -> Result<bool, StoreError> {
         let Some(limits) = memory.feed_limits() else { return Ok(false) };
         let shards = memory.shard_count();
         let too_old = Stamp::from_ms(now.as_ms().saturating_sub(limits.retention_ms));
@@ -110,7 +108,7 @@ impl Durable {
             let writes = self.read(move |reader| reader.trim(shard, too_old, too_many)).await?;
             more |= writes.len() > TRIM_MAX;
             if !writes.is_empty() {
-                self.write(writes, || ())?.shown().await?;
+                self.write(writes, |_| ())?.shown().await?;
             }
         }
         Ok(more)

@@ -16,7 +16,6 @@ use crate::players::Players;
 use crate::record;
 use crate::shard::{Behind, Prepared, Shard};
 use crate::waiting::Watchers;
-use crate::writer::Clocks;
 
 /// Enough that cores seldom meet at one lock, few enough that asking all of them what is due is cheap.
 pub(crate) const SHARDS: u16 = 16;
@@ -183,8 +182,10 @@ impl Memory {
     }
 }
 
-impl Clocks for Memory {
-    fn writes(&self) -> Vec<Write> {
+/// The shards' clocks, as they are written.
+impl Memory {
+    /// What stores those that have changed since the last call.
+    pub(crate) fn clock_writes(&self) -> Vec<Write> {
         let clocks: Vec<Now> = self.shards.iter().map(|shard| lock(shard).clock()).collect();
         let mut written = lock(&self.written);
         let unchanged = |shard: usize| written.get(shard) == Some(&clocks[shard]);
@@ -194,7 +195,9 @@ impl Clocks for Memory {
         writes
     }
 
-    fn take_outage(&self) -> bool {
+    /// Whether an outage was counted since the last call: no change judged under its sum may be written
+    /// before the sum itself.
+    pub(crate) fn take_outage(&self) -> bool {
         self.outage.swap(false, Ordering::AcqRel)
     }
 }

@@ -103,9 +103,8 @@ impl<B: Backing> SingleNode<B> {
         };
         let id = prepared.stored.head.id;
         let told = prepared.told.as_ref().map(|told| told.position.order());
-        let memory = Arc::clone(&self.memory);
         let written = match record::put_match(&prepared, &durable.keyring, durable.retention_ms) {
-            Ok(writes) => durable.write(writes, move || {
+            Ok(writes) => durable.write(writes, move |memory| {
                 let stored = prepared.stored.clone();
                 memory.apply::<B>(shard, prepared);
                 stored
@@ -137,10 +136,9 @@ impl<B: Backing> SingleNode<B> {
         let Some(durable) = self.behind.durable() else {
             return Ok(self.memory.enter(key, kept, entries, note));
         };
-        let memory = Arc::clone(&self.memory);
         let claimed = key.clone();
         let written = match write(&key, &kept) {
-            Ok(write) => durable.write(vec![write], move || memory.enter(key, kept, entries, note)),
+            Ok(write) => durable.write(vec![write], move |memory| memory.enter(key, kept, entries, note)),
             Err(error) => Err(unwritable(&error)),
         };
         match written {
@@ -343,7 +341,7 @@ impl<B: Backing> PlayerStore for SingleNode<B> {
     async fn index_match(&self, player: &str, entry: Indexed) -> Result<(), StoreError> {
         match self.behind.durable() {
             None => lock(&self.memory.players).index(player, entry),
-            Some(durable) => durable.write(lists::index(player, entry), || ())?.shown().await?,
+            Some(durable) => durable.write(lists::index(player, entry), |_| ())?.shown().await?,
         }
         lock(&self.memory.watchers).tell(player);
         Ok(())

@@ -13,7 +13,6 @@ use crate::error::OpenError;
 use crate::memory::Memory;
 use crate::record;
 use crate::shard::{Prepared, Shard, Step};
-use crate::writer::Clocks as _;
 
 /// Matches ended in one batch.
 const ENDED_AT_ONCE: usize = 1_000;
@@ -29,7 +28,7 @@ impl Reader {
         for entries in entries.chunks(ENDED_AT_ONCE) {
             let ended = entries.iter().map(|entry| self.end(memory, entry)).collect::<Result<Vec<_>, _>>()?;
             // They are judged under the outage sums of now.
-            let mut writes = memory.writes();
+            let mut writes = memory.clock_writes();
             for prepared in &ended {
                 let put = record::put_match(prepared, &self.keyring, retention_ms);
                 writes.extend(put.map_err(|error| damaged("a match", &error))?);

@@ -17,7 +17,7 @@ use tokio::runtime::{self, Handle};
 use tokio::task;
 
 use crate::disk::{Disk, Durability, Write};
-use crate::memory::lock;
+use crate::memory::{Memory, lock};
 
 /// Changes that may wait for the disk. Each belongs to a call, so this is reached only if a disk stalls
 /// for seconds; what comes then is refused.
@@ -36,17 +36,7 @@ pub(crate) struct Submission {
     pub(crate) done: Done,
 }
 
-type Done = Box<dyn FnOnce() + Send>;
-
-/// The shards' clocks, as the writer sees them.
-pub(crate) trait Clocks: Send + Sync {
-    /// What stores those that have changed since the last call.
-    fn writes(&self) -> Vec<Write>;
-
-    /// Whether an outage was counted since the last call: no change judged under its sum may be written
-    /// before the sum itself.
-    fn take_outage(&self) -> bool;
-}
+type Done = Box<dyn FnOnce(&Memory) + Send>;
 
 /// Where changes wait for the disk. What still waits when this is dropped is written then.
 pub(crate) struct Writer {
@@ -54,14 +44,15 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn new(disk: Disk, durability: Durability, clocks: Arc<dyn Clocks>) -> Self {
+    /// What it writes is shown in `memory`, whose clocks it keeps on the disk.
+    pub(crate) fn new(disk: Disk, durability: Durability, memory: Arc<Memory>) -> Self {
         let queue = Queue { lines: Vec::new(), left: Vec::new(), clocks_written: Instant::now() };
-        let writing = Writing { disk, durability, clocks };
         Self {
             shared: Arc::new(Shared {
                 queue: Mutex::new(queue),
-                writing: Mutex::new(Some(writing)),
+                writing: Mutex::new(Some(Writing { disk, durability })),
                 durability,
+                memory,
             }),
         }
     }
@@ -73,7 +64,7 @@ impl Writer {
 
     /// Takes a change that no call waits for. Whatever is submitted after it is written after it, or with it.
     pub(crate) fn submit_unwatched(&self, writes: Vec<Write>) -> Result<(), StoreError> {
-        self.enqueue(Submission { writes, done: Box::new(|| ()) }, |queue, _| &mut queue.left)
+        self.enqueue(Submission { writes, done: Box::new(|_| ()) }, |queue, _| &mut queue.left)
     }
 
     /// Puts a change into `place`, and starts a leader for the line of this runtime if it has none.
@@ -91,10 +82,12 @@ impl Writer {
         if queue.waiting() >= WAITING_MAX {
             return Err(StoreError::Unavailable("the disk does not keep up".to_owned()));
         }
-        place(&mut queue, name).push(Waiting { submission, runtime: runtime.clone() });
-        if !std::mem::replace(&mut queue.line(name).led, true) {
-            let leader = Leader { shared: Arc::clone(&self.shared), line: name, leads: true };
-            drop(queue);
+        let unled = !std::mem::replace(&mut queue.line(name).led, true);
+        let lead = unled
+            .then(|| (runtime.clone(), Leader { shared: Arc::clone(&self.shared), line: name, leads: true }));
+        place(&mut queue, name).push(Waiting { submission, runtime });
+        drop(queue);
+        if let Some((runtime, leader)) = lead {
             runtime.spawn(leader.run());
         }
         Ok(())
@@ -120,7 +113,7 @@ impl Drop for Writer {
         while self.shared.write_group(None) {}
         // A leader that is still to come finds nothing, and does not hold the disk open.
         if let Some(writing) = lock(&self.shared.writing).take() {
-            writing.write(writing.clocks.writes(), writing.durability);
+            writing.write(self.shared.memory.clock_writes(), writing.durability);
         }
     }
 }
@@ -136,6 +129,7 @@ struct Shared {
     /// Held while a group is taken and written, so that groups follow each other. None once closed.
     writing: Mutex<Option<Writing>>,
     durability: Durability,
+    memory: Arc<Memory>,
 }
 
 struct Queue {
@@ -191,11 +185,11 @@ impl Shared {
             let writing = lock(&self.writing);
             let Some(writing) = writing.as_ref() else { return false };
             let (mut group, clocks) = self.take_group(line);
-            writing.write_group(&mut group, clocks);
+            writing.write_group(&mut group, clocks, &self.memory);
             group
         };
         let any = !group.is_empty();
-        show(group, line);
+        show(group, line, &self.memory);
         any
     }
 
@@ -229,16 +223,18 @@ fn whole<T>(work: impl FnOnce() -> T) -> T {
 
 /// Shows what has been written, at once to calls of the runtime `here`. To another goes one word for all of
 /// its calls: to wake each of them from here costs a system call each.
-fn show(group: Vec<Waiting>, here: Option<runtime::Id>) {
+fn show(group: Vec<Waiting>, here: Option<runtime::Id>, memory: &Arc<Memory>) {
     let mut elsewhere: Vec<(Handle, Shows)> = Vec::new();
     for Waiting { submission, runtime } in group {
         if here == Some(runtime.id()) {
-            (submission.done)();
+            (submission.done)(memory);
             continue;
         }
         match elsewhere.iter_mut().find(|(other, _)| other.id() == runtime.id()) {
-            Some((_, shows)) => shows.0.push(submission.done),
-            None => elsewhere.push((runtime, Shows(vec![submission.done]))),
+            Some((_, shows)) => shows.done.push(submission.done),
+            None => {
+                elsewhere.push((runtime, Shows { done: vec![submission.done], memory: Arc::clone(memory) }));
+            }
         }
     }
     for (runtime, shows) in elsewhere {
@@ -247,11 +243,14 @@ fn show(group: Vec<Waiting>, here: Option<runtime::Id>) {
 }
 
 /// What is to be shown on another runtime, or here if that has ended.
-struct Shows(Vec<Done>);
+struct Shows {
+    done: Vec<Done>,
+    memory: Arc<Memory>,
+}
 
 impl Drop for Shows {
     fn drop(&mut self) {
-        whole(|| self.0.drain(..).for_each(|done| done()));
+        whole(|| self.done.drain(..).for_each(|done| done(&self.memory)));
     }
 }
 
@@ -311,19 +310,18 @@ impl Drop for Leader {
 struct Writing {
     disk: Disk,
     durability: Durability,
-    clocks: Arc<dyn Clocks>,
 }
 
 impl Writing {
     /// Writes the changes of a group, and the clocks where asked or needed.
-    fn write_group(&self, group: &mut [Waiting], clocks: bool) {
+    fn write_group(&self, group: &mut [Waiting], clocks: bool, memory: &Memory) {
         let changes = group.iter().map(|waiting| waiting.submission.writes.len()).sum();
         let mut writes = Vec::with_capacity(changes);
         group.iter_mut().for_each(|waiting| writes.append(&mut waiting.submission.writes));
         // While nothing else happens the clocks need no fsync.
         let durability = if changes == 0 { Durability::Process } else { self.durability };
-        if clocks || (changes > 0 && self.clocks.take_outage()) {
-            writes.extend(self.clocks.writes());
+        if clocks || (changes > 0 && memory.take_outage()) {
+            writes.extend(memory.clock_writes());
         }
         self.write(last_of_each(writes), durability);
     }
@@ -353,19 +351,15 @@ fn last_of_each(mut writes: Vec<Write>) -> Vec<Write> {
 
 #[cfg(test)]
 mod tests {
+    use referee::{Now, Stamp};
+    use store::ScriptedClock;
+
     use super::*;
     use crate::disk::Space;
 
-    struct NoClocks;
-
-    impl Clocks for NoClocks {
-        fn writes(&self) -> Vec<Write> {
-            Vec::new()
-        }
-
-        fn take_outage(&self) -> bool {
-            false
-        }
+    fn memory() -> Arc<Memory> {
+        let now = Now { stamp: Stamp::from_ms(1), outage_ms: 0 };
+        Arc::new(Memory::new(Arc::new(ScriptedClock::at_ms(1)), &[now]))
     }
 
     fn runtime() -> runtime::Runtime {
@@ -377,14 +371,14 @@ mod tests {
         for durability in [Durability::Process, Durability::Power] {
             let directory = tempfile::tempdir().unwrap();
             let disk = Disk::open(directory.path()).unwrap();
-            let writer = Writer::new(disk.clone(), durability, Arc::new(NoClocks));
+            let writer = Writer::new(disk.clone(), durability, memory());
             let (first, second) = (runtime(), runtime());
             first.block_on(async {
                 writer.submit_unwatched(vec![Write::remove(Space::Requests, "key")]).unwrap();
             });
             let (shown, mut is_shown) = tokio::sync::oneshot::channel();
             let writes = vec![Write::put(Space::Requests, "key", b"new".to_vec())];
-            let done = Box::new(move || shown.send(()).unwrap());
+            let done = Box::new(move |_: &Memory| shown.send(()).unwrap());
             second.block_on(async { writer.submit(Submission { writes, done }).unwrap() });
             // The later one has its turn first.
             while is_shown.try_recv().is_err() {
