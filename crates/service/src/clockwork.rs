@@ -16,7 +16,7 @@ use tracing::{info, warn};
 use wire::ApiError;
 
 use crate::convert::errors;
-use crate::drive::drive;
+use crate::drive::{Driven, drive};
 use crate::follow_up;
 use crate::readiness::Readiness;
 
@@ -277,13 +277,11 @@ async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
 /// Applies the deadlines that have passed and settles what waits. A match that turns out not to be due,
 /// because an outage moved its deadlines, is put off until it is.
 async fn attend(store: &dyn Store, id: MatchId) -> Result<(), ApiError> {
-    drive(store, id, None, |_| Ok(Command::Tick)).await?;
-    let loaded = store.load(id).await.map_err(errors::store)?;
-    let stored = &loaded.stored;
+    let Driven { stored, now, .. } = drive(store, id, None, |_| Ok(Command::Tick)).await?;
     if !stored.follow_ups.is_empty() {
-        return follow_up::settle(store, stored).await.map_err(errors::store);
+        return follow_up::settle(store, &stored).await.map_err(errors::store);
     }
-    match stored.head.under_outage(loaded.now.outage_ms).due() {
+    match stored.head.under_outage(now.outage_ms).due() {
         Some(due) => store.postpone(id, stored.version, due).await.map_err(errors::store),
         None => Ok(()),
     }

@@ -72,17 +72,18 @@ impl Commands<'_> {
             Ok(Answer::Sealed(receipt)) => Ok(receipt),
             Ok(Answer::Done) => return Err(errors::fault("a seal was answered without a receipt", id)),
             Err(Refusal::TurnClosed { .. }) => {
-                let seal = command(&driven.game)?;
-                let (record, previous) = Box::pin(self.past(&driven.game, turn)).await?;
-                record.repeat(&driven.game, &previous, &seal)
+                let seal = command(&driven.stored.head)?;
+                let (record, previous) = Box::pin(self.past(&driven.stored.head, turn)).await?;
+                record.repeat(&driven.stored.head, &previous, &seal)
             }
             Err(refusal) => Err(refusal),
         };
         if let (Err(Refusal::HistoryRegressed), Some(hash)) = (&receipt, previous) {
             let claim = HistoryClaim { turn: turn.saturating_sub(1), hash };
-            Box::pin(lost_history::claim(self.node, (caller, &request.player), &driven.game, claim)).await?;
+            Box::pin(lost_history::claim(self.node, (caller, &request.player), &driven.stored.head, claim))
+                .await?;
         }
-        receipt.map_err(|refusal| errors::refusal_in_turn(refusal, &driven.game, turn))
+        receipt.map_err(|refusal| errors::refusal_in_turn(refusal, &driven.stored.head, turn))
     }
 
     /// Opens the caller's commitment.
@@ -103,12 +104,12 @@ impl Commands<'_> {
             drive(self.store(), id, caller.deadline(), |game| command(game).map(Command::Reveal)).await?;
         match driven.answer {
             Err(Refusal::TurnClosed { .. }) => {
-                let reveal = command(&driven.game)?;
-                let (record, _) = self.past(&driven.game, turn).await?;
+                let reveal = command(&driven.stored.head)?;
+                let (record, _) = self.past(&driven.stored.head, turn).await?;
                 let repeated = record.repeat_reveal(&reveal);
-                repeated.map_err(|refusal| errors::refusal_in_turn(refusal, &driven.game, turn))
+                repeated.map_err(|refusal| errors::refusal_in_turn(refusal, &driven.stored.head, turn))
             }
-            Err(refusal) => Err(errors::refusal_in_turn(refusal, &driven.game, turn)),
+            Err(refusal) => Err(errors::refusal_in_turn(refusal, &driven.stored.head, turn)),
             Ok(_) => Ok(()),
         }
     }
@@ -180,15 +181,15 @@ impl Commands<'_> {
             drive(self.store(), id, caller.deadline(), |game| command(game).map(Command::Draw)).await?;
         match driven.answer {
             Err(Refusal::TurnClosed { .. }) => {
-                let (record, _) = self.past(&driven.game, turn).await?;
-                let repeated = record.repeat_draw(&command(&driven.game)?);
-                repeated.map_err(|refusal| errors::refusal_in_turn(refusal, &driven.game, turn))?;
+                let (record, _) = self.past(&driven.stored.head, turn).await?;
+                let repeated = record.repeat_draw(&command(&driven.stored.head)?);
+                repeated.map_err(|refusal| errors::refusal_in_turn(refusal, &driven.stored.head, turn))?;
             }
-            Err(refusal) => return Err(errors::refusal_in_turn(refusal, &driven.game, turn)),
+            Err(refusal) => return Err(errors::refusal_in_turn(refusal, &driven.stored.head, turn)),
             Ok(_) => {}
         }
-        let viewer = caller.viewer(draft.player, &driven.game)?;
-        Ok(view::game(&driven.game, driven.now, viewer))
+        let viewer = caller.viewer(draft.player, &driven.stored.head)?;
+        Ok(view::game(&driven.stored.head, driven.now, viewer))
     }
 
     /// A resolved turn, and the h of the turn before it.
@@ -220,7 +221,7 @@ struct DrawDraft<'a> {
 
 /// The match after a command that was not refused.
 fn done(caller: &Caller, player: &str, driven: &Driven) -> Result<v1::Match, ApiError> {
-    driven.answer.as_ref().map_err(|refusal| errors::refusal(*refusal, driven.game.id))?;
-    let viewer = caller.viewer(player, &driven.game)?;
-    Ok(view::game(&driven.game, driven.now, viewer))
+    driven.answer.as_ref().map_err(|refusal| errors::refusal(*refusal, driven.stored.head.id))?;
+    let viewer = caller.viewer(player, &driven.stored.head)?;
+    Ok(view::game(&driven.stored.head, driven.now, viewer))
 }

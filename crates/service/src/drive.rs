@@ -5,7 +5,7 @@ use std::sync::Arc;
 use middleware::Deadline;
 use referee::{Answer, Command, Match, Now, Refusal, Stamp};
 use sealing::MatchId;
-use store::{Commit, CommitOutcome, Loaded, Store};
+use store::{Commit, CommitOutcome, Loaded, Store, Stored};
 use tokio::time::Instant;
 use wire::ApiError;
 use wire::v1::ErrorReason;
@@ -20,7 +20,7 @@ const TRIES_MAX: usize = 16;
 /// A match as a command has found or left it.
 pub(crate) struct Driven {
     /// What is stored, or was when the command was judged to change nothing.
-    pub(crate) game: Arc<Match>,
+    pub(crate) stored: Stored,
     /// The moment the command was judged at.
     pub(crate) now: Now,
     /// What the command came to.
@@ -66,7 +66,7 @@ pub(crate) async fn drive(
         }
         let transition = judged?;
         let Some(mut change) = transition.change else {
-            return Ok(Driven { game, now, answer: transition.answer });
+            return Ok(Driven { stored: base.loaded.stored, now, answer: transition.answer });
         };
         if let Some(deadline) = deadline.filter(|_| !base.is_lost) {
             let over = over(deadline, now)?;
@@ -79,7 +79,7 @@ pub(crate) async fn drive(
                 base = Base { loaded: Loaded { stored, now }, is_read: true, is_lost: false };
             }
             CommitOutcome::Committed(stored) => {
-                return Ok(Driven { game: stored.head, now, answer: transition.answer });
+                return Ok(Driven { stored, now, answer: transition.answer });
             }
             CommitOutcome::Conflict(winner) => base.replace(winner),
             CommitOutcome::Restamp(now) | CommitOutcome::TooLate(now) => base.loaded.now = now,

@@ -71,7 +71,7 @@ pub(crate) async fn claim(
     let Ok(seat) = caller.seat(player, game) else { return Ok(()) };
     let claimed = |_: &Match| Ok(Command::ClaimHistory { seat, claim });
     let driven = drive(node.store.as_ref(), game.id, caller.deadline(), claimed).await?;
-    tell_if_void(&driven.game);
+    tell_if_void(&driven.stored.head);
     Ok(())
 }
 
@@ -100,7 +100,7 @@ pub(crate) async fn weigh(
     }
     let judged = |game: &Match| Ok(if lacks(game, &receipt) { Command::LostHistory } else { Command::Tick });
     let driven = drive(store, id, None, judged).await?;
-    tell_if_void(&driven.game);
+    tell_if_void(&driven.stored.head);
     Ok(())
 }
 

@@ -35,9 +35,9 @@ impl MatchService for Matches {
         let caller = Caller::of(&request);
         let request = request.into_inner();
         let driven = self.look(&caller, &request.name, &request.player).await?;
-        let viewer = caller.viewer(&request.player, &driven.game)?;
+        let viewer = caller.viewer(&request.player, &driven.stored.head)?;
         Ok(Response::new(v1::GetMatchResponse {
-            r#match: Some(view::game(&driven.game, driven.now, viewer)),
+            r#match: Some(view::game(&driven.stored.head, driven.now, viewer)),
         }))
     }
 
@@ -142,7 +142,7 @@ impl MatchService for Matches {
         let caller = Caller::of(&request);
         let request = request.into_inner();
         let driven = self.look(&caller, &request.name, &request.player).await?;
-        let transcript = self.transcript(&driven.game).await?;
+        let transcript = self.transcript(&driven.stored.head).await?;
         Ok(Response::new(v1::GetTranscriptResponse { transcript: Some(transcript) }))
     }
 }

@@ -56,7 +56,7 @@ fn conditions(load: Load) -> String {
         "one Redis without a file, durability primary; called by a back end with an API key; {in_flight} in \
          flight, {connections} connections, {matches} matches of games.jsonl, receipts unsigned; {workers} \
          threads with a runtime each; floor: bare tonic calls of the same bytes on one multi-thread runtime of \
-         {workers}, each with one EVALSHA of the script, keys and argument sizes of the service over one \
+         {workers}, each with one EVALSHA of the script, keys and argument sizes of the service, over as many shards and one \
          redis-rs connection to a Redis of its own; all on the same {workers} cores, bench profile; median of \
          {ROUNDS} interleaved rounds of up to {round_calls} calls"
     )

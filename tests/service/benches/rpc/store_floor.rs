@@ -28,6 +28,9 @@ use crate::heard::Commits;
 /// Matches that take turns: more than calls are in flight.
 const MATCHES: usize = 1_024;
 
+/// Shards over which the matches are spread: as many as a store has, so that its keys are as many as there.
+const SHARDS: usize = 256;
+
 /// Commands that wait to be written at most, as the store has it.
 const WAITING_MAX: usize = 1_024;
 
@@ -120,6 +123,7 @@ impl UnaryService<Bytes> for StoreFloor {
 
 /// A match as the floor plays it.
 struct Playing {
+    shard: usize,
     keys: Vec<Vec<u8>>,
     arguments: [Vec<Vec<u8>>; 2],
     version: u64,
@@ -128,7 +132,7 @@ struct Playing {
     seal: usize,
 }
 
-/// The time of the Redis as it was read last.
+/// The time of a shard as it was read last.
 struct Reading {
     now_ms: u64,
     outage_ms: u64,
@@ -142,7 +146,7 @@ struct Committer {
     nonce: Vec<u8>,
     answer: Bytes,
     matches: Mutex<VecDeque<Playing>>,
-    time: Mutex<Reading>,
+    times: Vec<Mutex<Reading>>,
 }
 
 impl Committer {
@@ -167,12 +171,16 @@ impl Committer {
         let (version, nonce) = (u64::from_be_bytes(counter.try_into()?), nonce.to_vec());
         let deadline = second.get(DEADLINE).context("a deadline")?;
         let deadline_ms = std::str::from_utf8(deadline)?.parse()?;
+        let heard_shard = shard_of(keys.first().context("a head")?).context("a key of a shard")?;
         let mut matches = VecDeque::with_capacity(MATCHES);
         for number in 0..MATCHES {
-            // As long as an id.
-            let own = format!("{number:036}");
-            let renamed = |words: &[Vec<u8>]| words.iter().map(|word| rename(word, &id, &own)).collect();
+            // As long as those heard.
+            let (own, shard) = (format!("{number:036}"), number % SHARDS);
+            let own_shard = format!("{{s{shard:03}}}");
+            let names = [(id.as_str(), own.as_str()), (&heard_shard, &own_shard)];
+            let renamed = |words: &[Vec<u8>]| words.iter().map(|word| rename(word, names)).collect();
             let playing = Playing {
+                shard,
                 keys: renamed(&keys),
                 arguments: [renamed(&first), renamed(&second)],
                 version,
@@ -184,10 +192,10 @@ impl Committer {
             matches.push_back(playing);
         }
         let (s, us): (u64, u64) = redis::cmd("TIME").query_async(&mut connection).await?;
-        let reading = Reading { now_ms: s * 1_000 + us / 1_000, outage_ms: 0, at: Instant::now() };
+        let reading = || Reading { now_ms: s * 1_000 + us / 1_000, outage_ms: 0, at: Instant::now() };
+        let times = (0..SHARDS).map(|_| Mutex::new(reading())).collect();
         let answer = Bytes::from(vec![0; answer_bytes]);
-        let (matches, time) = (Mutex::new(matches), Mutex::new(reading));
-        Ok(Self { connection, sha1, nonce, answer, matches, time })
+        Ok(Self { connection, sha1, nonce, answer, matches: Mutex::new(matches), times })
     }
 
     /// Commits the next seal of a match.
@@ -198,7 +206,7 @@ impl Committer {
         for _ in 0..TRIES {
             let command = self.command(&playing, next_deadline_ms);
             let reply = self.connection.clone().req_packed_command(&command).await?;
-            match self.read(reply)? {
+            match self.read(playing.shard, reply)? {
                 COMMITTED => {
                     playing.version += 1;
                     playing.deadline_ms = next_deadline_ms;
@@ -215,7 +223,7 @@ impl Committer {
 
     fn command(&self, playing: &Playing, next_deadline_ms: u64) -> Cmd {
         let (stamp_ms, outage_ms) = {
-            let time = self.time.lock().unwrap_or_else(PoisonError::into_inner);
+            let time = self.times[playing.shard].lock().unwrap_or_else(PoisonError::into_inner);
             (time.now_ms + time.at.elapsed().as_millis() as u64, time.outage_ms)
         };
         let mut command = redis::cmd("EVALSHA");
@@ -238,14 +246,14 @@ impl Committer {
         command
     }
 
-    /// Takes note of the time in a reply, and returns its status.
-    fn read(&self, reply: Value) -> anyhow::Result<i64> {
+    /// Takes note of the shard's time in a reply, and returns its status.
+    fn read(&self, shard: usize, reply: Value) -> anyhow::Result<i64> {
         let Value::Array(entries) = reply else { bail!("a script answered {reply:?}") };
         ensure!(entries.len() >= 3, "a script answered too little");
         let mut entries = entries.into_iter().map(i64::from_redis_value);
         let mut number = || entries.next().context("a number").and_then(|number| Ok(number?));
         let (now_ms, outage_ms, status) = (number()? as u64, number()? as u64, number()?);
-        let mut time = self.time.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut time = self.times[shard].lock().unwrap_or_else(PoisonError::into_inner);
         if time.now_ms <= now_ms {
             *time = Reading { now_ms, outage_ms, at: Instant::now() };
         }
@@ -253,10 +261,18 @@ impl Committer {
     }
 }
 
-/// The same word of another match.
-fn rename(word: &[u8], id: &str, own: &str) -> Vec<u8> {
+/// The part of a key that says where it lies, `{s007}`.
+fn shard_of(key: &[u8]) -> Option<String> {
+    let key = std::str::from_utf8(key).ok()?;
+    Some(key.get(key.find('{')?..=key.find('}')?)?.to_owned())
+}
+
+/// The same word of another match in another shard.
+fn rename(word: &[u8], names: [(&str, &str); 2]) -> Vec<u8> {
     match std::str::from_utf8(word) {
-        Ok(text) => text.replace(id, own).into_bytes(),
+        Ok(text) => {
+            names.iter().fold(text.to_owned(), |text, (heard, own)| text.replace(heard, own)).into_bytes()
+        }
         Err(_) => word.to_vec(),
     }
 }
