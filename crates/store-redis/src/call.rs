@@ -1,5 +1,7 @@
 //! One run of a script, as it is sent.
 
+use std::fmt::Display;
+use std::io::Write as _;
 use std::sync::Arc;
 
 use crate::names::Place;
@@ -12,9 +14,35 @@ pub(crate) struct Call {
     script: Arc<Script>,
     place: Place,
     keys: Vec<String>,
-    arguments: Vec<Vec<u8>>,
+    arguments: Words,
     /// The last entry of the reply, if there is one, is to be told on this channel.
     channel: Option<String>,
+}
+
+/// Texts one behind the other: a call has a dozen short ones.
+#[derive(Clone, Default, Debug)]
+struct Words {
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<usize>,
+}
+
+impl Words {
+    fn push(&mut self, word: &[u8]) {
+        self.bytes.extend_from_slice(word);
+        self.ends.push(self.bytes.len());
+    }
+
+    fn push_number(&mut self, number: &impl Display) {
+        // Writing to memory does not fail.
+        let _ = write!(self.bytes, "{number}");
+        self.ends.push(self.bytes.len());
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        begins.zip(&self.ends).map(|(begin, end)| &self.bytes[begin..*end])
+    }
 }
 
 /// Words of a command before its keys: its name, the script, and how many keys there are.
@@ -35,7 +63,7 @@ pub(crate) struct Manner {
 impl Call {
     /// A script on keys that all lie in one place.
     pub(crate) fn new(script: &Arc<Script>, place: Place, keys: Vec<String>) -> Self {
-        Self { script: Arc::clone(script), place, keys, arguments: Vec::new(), channel: None }
+        Self { script: Arc::clone(script), place, keys, arguments: Words::default(), channel: None }
     }
 
     /// One key more.
@@ -44,13 +72,14 @@ impl Call {
         self
     }
 
-    pub(crate) fn argument(mut self, argument: impl Into<Vec<u8>>) -> Self {
-        self.arguments.push(argument.into());
+    pub(crate) fn argument(mut self, argument: impl AsRef<[u8]>) -> Self {
+        self.arguments.push(argument.as_ref());
         self
     }
 
-    pub(crate) fn number(self, number: impl std::fmt::Display) -> Self {
-        self.argument(number.to_string())
+    pub(crate) fn number(mut self, number: impl Display) -> Self {
+        self.arguments.push_number(&number);
+        self
     }
 
     /// How many there are, then each.
@@ -61,8 +90,9 @@ impl Call {
 
     /// A channel as an argument, on which the reply's last entry is told if the script has not.
     pub(crate) fn telling(mut self, channel: String) -> Self {
-        self.channel = Some(channel.clone());
-        self.argument(channel)
+        self.arguments.push(channel.as_bytes());
+        self.channel = Some(channel);
+        self
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -87,17 +117,17 @@ impl Call {
             true => ("EVAL", &self.script.text),
             false => ("EVALSHA", &self.script.sha1),
         };
-        let count = WORDS_BEFORE_KEYS + self.keys.len() + self.arguments.len();
+        let count = WORDS_BEFORE_KEYS + self.keys.len() + self.arguments.ends.len();
         let keys: usize = self.keys.iter().map(String::len).sum();
-        let arguments: usize = self.arguments.iter().map(Vec::len).sum();
+        let arguments = self.arguments.bytes.len();
         let bytes = name.len() + script.len() + NUMBER_BYTES_MAX + keys + arguments;
         let mut command = redis::Cmd::with_capacity(count, bytes);
         command.arg(name).arg(script).arg(self.keys.len());
         for key in &self.keys {
             command.arg(key);
         }
-        for argument in &self.arguments {
-            command.arg(&argument[..]);
+        for argument in self.arguments.iter() {
+            command.arg(argument);
         }
         command
     }

@@ -224,11 +224,14 @@ impl Line {
 
     /// The connection, or the one that follows it soon.
     async fn connection(&self) -> Result<(MultiplexedConnection, Generation), Fault> {
+        let since = {
+            let state = self.state.borrow();
+            if let Some(connection) = &state.connection {
+                return Ok((connection.clone(), state.generation));
+            }
+            state.since
+        };
         let mut state = self.state.subscribe();
-        let State { connection, generation, since } = state.borrow_and_update().clone();
-        if let Some(connection) = connection {
-            return Ok((connection, generation));
-        }
         let until = since + Duration::from_millis(PATIENCE_MS);
         let soon = tokio::time::timeout_at(until, state.wait_for(|state| state.connection.is_some()));
         let state = soon.await.map_err(|_| Fault::Down)?.map_err(|_| Fault::Down)?;

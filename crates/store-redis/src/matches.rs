@@ -12,6 +12,7 @@ use store::{
 };
 
 use crate::call::Call;
+use crate::caller::Ran;
 use crate::envelope;
 use crate::names::Place;
 use crate::redis_store::RedisStore;
@@ -48,9 +49,9 @@ impl RedisStore {
     }
 
     /// Takes note of where a match stands in the due set that this node has just written.
-    fn note_due(&self, stored: &Stored) {
+    fn note_due(&self, shard: Shard, stored: &Stored) {
         let due = if stored.follow_ups.is_empty() { stored.head.due() } else { Some(stored.stamp) };
-        self.dues.changed(self.shard(stored.head.id), due);
+        self.dues.changed(shard, due);
     }
 
     async fn ask_clock(&self, shard: Shard) -> Result<Now, StoreError> {
@@ -60,8 +61,8 @@ impl RedisStore {
         self.note_time(shard, &reply)
     }
 
-    /// What stores a change.
-    fn to_commit(&self, commit: &Commit) -> Result<(Call, Stored), StoreError> {
+    /// What stores a change of a match of this shard.
+    fn to_commit(&self, shard: Shard, commit: &Commit) -> Result<(Call, Stored), StoreError> {
         let Commit { expected, nonce, judged, change } = commit;
         let id = change.next.id;
         let head = Arc::clone(&change.next);
@@ -70,7 +71,7 @@ impl RedisStore {
         let record = envelope::write_record(&head, version, stamp, &self.keyring);
         let turn = change.turn().map_or(Ok(Vec::new()), |turn| codec::encode_turn(turn));
         let follow_ups = envelope::write_follow_ups(&change.follow_ups);
-        let place = self.place(id);
+        let place = self.names.shard(shard);
         let channel = self.names.match_channel(&place, id);
         let feed = self.names.feed(&place);
         let told = self.options().feed.and_then(|_| FeedEntry::of(change, stamp, *nonce));
@@ -95,9 +96,9 @@ impl RedisStore {
     }
 
     /// What came of a commit that would have stored `next`.
-    fn committed(&self, reply: &Reply, next: Stored, repeated: bool) -> Result<CommitOutcome, StoreError> {
-        let id = next.head.id;
-        let now = self.note_time(self.shard(id), reply)?;
+    fn committed(&self, shard: Shard, ran: &Ran, next: Stored) -> Result<CommitOutcome, StoreError> {
+        let (id, reply) = (next.head.id, &ran.reply);
+        let now = self.note_time(shard, reply)?;
         match reply.status()? {
             Status::NotFound => {
                 self.recent.forget(id);
@@ -110,14 +111,14 @@ impl RedisStore {
                 let follow_ups = follow_ups.map_err(|error| unreadable(&error))?;
                 let stored = Stored { follow_ups, ..next };
                 self.recent.committed(&stored);
-                self.note_due(&stored);
+                self.note_due(shard, &stored);
                 Ok(CommitOutcome::Committed(stored))
             }
             Status::Conflict => {
                 let stored = self.read_head(id, reply.bytes(3)?)?;
-                if repeated && stored.version == next.version {
+                if ran.repeated && stored.version == next.version {
                     // The try that was lost had been done.
-                    self.note_due(&stored);
+                    self.note_due(shard, &stored);
                     return Ok(CommitOutcome::Committed(stored));
                 }
                 Ok(CommitOutcome::Conflict(Loaded { stored, now }))
@@ -190,9 +191,10 @@ impl MatchStore for RedisStore {
             .argument(record.map_err(|error| unwritable(&error))?)
             .list(follow_ups.map_err(|error| unwritable(&error))?);
         let reply = self.caller.run(call).await?;
-        let now = self.note_time(self.shard(id), &reply)?;
+        let shard = self.shard(id);
+        let now = self.note_time(shard, &reply)?;
         let stored = self.read_head(id, reply.bytes(2)?)?;
-        self.note_due(&stored);
+        self.note_due(shard, &stored);
         Ok(Loaded { stored, now })
     }
 
@@ -219,9 +221,10 @@ impl MatchStore for RedisStore {
     }
 
     async fn commit(&self, commit: Commit) -> Result<CommitOutcome, StoreError> {
-        let (call, next) = self.to_commit(&commit)?;
+        let shard = self.shard(commit.change.next.id);
+        let (call, next) = self.to_commit(shard, &commit)?;
         let ran = self.caller.try_to_run(call).await?;
-        self.committed(&ran.reply, next, ran.repeated)
+        self.committed(shard, &ran, next)
     }
 
     async fn turns(&self, id: MatchId, from: u32, limit: usize) -> Result<Vec<Arc<TurnRecord>>, StoreError> {

@@ -4,10 +4,13 @@
 //! `{s007}` for a shard, `{p:ann}` for a player, `{a:…}` for a caller who is none.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use sealing::MatchId;
 use sha2::{Digest as _, Sha256};
 use store::{InviteId, RequestKey, Shard};
+
+use crate::start::SHARDS;
 
 /// Slots of a cluster.
 pub(crate) const SLOTS: u16 = 16_384;
@@ -24,14 +27,18 @@ const PLAYERS: &str = "players/";
 /// Where a key lies: its hash tag and the slot of that.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Place {
-    tag: String,
+    tag: Arc<str>,
     slot: u16,
 }
 
 impl Place {
     fn new(tag: String) -> Self {
         let slot = crc16(tag.as_bytes()) % SLOTS;
-        Self { tag, slot }
+        Self { tag: tag.into(), slot }
+    }
+
+    fn of_shard(shard: u16) -> Self {
+        Self::new(format!("s{shard:03}"))
     }
 
     pub(crate) fn slot(&self) -> u16 {
@@ -43,12 +50,14 @@ impl Place {
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
     namespace: String,
+    /// Where each shard lies: every call asks.
+    shards: Arc<[Place]>,
 }
 
 impl Names {
     /// Names that begin with `namespace`, so that stores can share a server.
     pub(crate) fn new(namespace: &str) -> Self {
-        Self { namespace: namespace.to_owned() }
+        Self { namespace: namespace.to_owned(), shards: (0..SHARDS).map(Place::of_shard).collect() }
     }
 
     /// What the store is made of, and where that lies.
@@ -65,7 +74,8 @@ impl Names {
 
     /// Where a shard lies.
     pub(crate) fn shard(&self, shard: Shard) -> Place {
-        Place::new(format!("s{:03}", shard.0))
+        let place = self.shards.get(usize::from(shard.0)).cloned();
+        place.unwrap_or_else(|| Place::of_shard(shard.0))
     }
 
     /// Where all that is kept for a player lies.
@@ -145,7 +155,7 @@ impl Names {
     }
 
     fn key(&self, place: &Place, name: std::fmt::Arguments<'_>) -> String {
-        let Self { namespace } = self;
+        let Self { namespace, .. } = self;
         let mut key = String::with_capacity(namespace.len() + place.tag.len() + NAME_BYTES);
         // Writing to a string does not fail.
         let _ = write!(key, "{namespace}:{{{}}}:{name}", place.tag);
@@ -192,7 +202,7 @@ mod tests {
     fn no_name_reaches_into_another_slot() {
         let names = Names::new("wts");
         let player = |name: &str| names.player(name).tag;
-        assert_eq!(player("players/ann"), "p:ann");
+        assert_eq!(&*player("players/ann"), "p:ann");
         for odd in ["players/", "ann", "players/a}b", "players/{s001}", ""] {
             assert!(player(odd).starts_with("p:#"), "{odd}");
         }

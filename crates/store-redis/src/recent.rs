@@ -6,8 +6,9 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use moka::ops::compute::Op;
-use moka::sync::Cache;
+use foldhash::fast::RandomState;
+use quick_cache::UnitWeighter;
+use quick_cache::sync::{Cache, DefaultLifecycle, EntryAction, EntryResult};
 use referee::{Now, Stamp};
 use sealing::MatchId;
 use store::codec::Keyring;
@@ -16,10 +17,7 @@ use store::{Loaded, Shard, Stored, Version};
 use crate::envelope;
 
 /// Heads remembered at most; one takes about a kilobyte.
-const HEADS_MAX: u64 = 32_768;
-
-/// How long a head is remembered that nobody asks for, s: a few turns.
-const HEAD_IDLE_S: u64 = 120;
+const HEADS_MAX: usize = 32_768;
 
 /// How long the time of a shard can be guessed from one reading, s: clocks that differ by 100 ppm differ
 /// by 3 ms then.
@@ -50,15 +48,15 @@ struct Reading {
 
 /// What a node has seen.
 pub(crate) struct Recent {
-    heads: Cache<MatchId, Seen>,
+    heads: Cache<MatchId, Seen, UnitWeighter, RandomState>,
     clocks: Vec<Mutex<Option<Reading>>>,
     keyring: Keyring,
 }
 
 impl Recent {
     pub(crate) fn new(shards: u16, keyring: Keyring) -> Self {
-        let heads =
-            Cache::builder().max_capacity(HEADS_MAX).time_to_idle(Duration::from_secs(HEAD_IDLE_S)).build();
+        let (hasher, lifecycle) = (RandomState::default(), DefaultLifecycle::default());
+        let heads = Cache::with(HEADS_MAX, HEADS_MAX as u64, UnitWeighter, hasher, lifecycle);
         Self { heads, clocks: (0..shards).map(|_| Mutex::new(None)).collect(), keyring }
     }
 
@@ -109,16 +107,24 @@ impl Recent {
     }
 
     fn put_newer(&self, id: MatchId, seen: impl FnOnce() -> Seen, version: Version) {
-        let newer = |old: &Seen| version.counter > old.version().counter;
-        self.heads.entry(id).and_compute_with(|entry| match entry {
-            Some(entry) if !newer(entry.value()) => Op::Nop,
-            _ => Op::Put(seen()),
+        let mut seen = Some(seen);
+        // Who meets another at work on the same head leaves it to him: it is a guess.
+        let found = self.heads.entry(&id, Some(Duration::ZERO), |_, old| {
+            if version.counter > old.version().counter
+                && let Some(seen) = seen.take()
+            {
+                *old = seen();
+            }
+            EntryAction::Retain(())
         });
+        if let (EntryResult::Vacant(place), Some(seen)) = (found, seen) {
+            let _ = place.insert(seen());
+        }
     }
 
     /// Forgets a head.
     pub(crate) fn forget(&self, id: MatchId) {
-        self.heads.invalidate(&id);
+        self.heads.remove(&id);
     }
 
     /// The newest head of a match that was seen, and a guess of the time.
