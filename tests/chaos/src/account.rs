@@ -237,6 +237,11 @@ impl Account {
         }
     }
 
+    /// Whether somebody was told that the history of a match was lost.
+    pub(crate) fn is_regressed(&self, game: &str) -> bool {
+        self.state().games.get(game).is_some_and(|told| told.is_regressed)
+    }
+
     /// A reader begins after this turn.
     pub(crate) fn reads(&self, who: Who, game: &str, after_turn: u32) {
         if let Some(told) = self.state().games.get_mut(game) {

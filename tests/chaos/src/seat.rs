@@ -102,6 +102,9 @@ impl SeatPlay {
                 Ok(None) => Some(End::Over),
                 Err(_) => {
                     let step = self.look().await;
+                    // The other one may have been told first, and will not come back.
+                    let is_regressed = self.arena.account.is_regressed(self.handle.name());
+                    let step = step.or(is_regressed.then_some(End::Left));
                     if self.is_late() {
                         stream = self.watch();
                     }
@@ -285,7 +288,11 @@ impl SeatPlay {
             // The stream tells how it ended, and the audit judges that.
             Some(ErrorReason::MatchFinished) => None,
             // What was lost may be asked for too early or too late.
-            Some(ErrorReason::TurnNotOpenYet | ErrorReason::TurnClosed) if !account.is_lossless() => None,
+            Some(ErrorReason::TurnNotOpenYet | ErrorReason::TurnClosed | ErrorReason::MatchNotStarted)
+                if !account.is_lossless() =>
+            {
+                None
+            }
             _ if error.is_uncertain() => {
                 account
                     .complain(Break::Stuck, format!("{game}: a seal of turn {turn} gets no answer: {error}"));
