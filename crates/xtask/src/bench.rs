@@ -20,6 +20,12 @@ const BENCHES: &[Bench] = &[
     Bench { name: "rules_turn", package: "rules", target: "turn" },
     Bench { name: "rules_playout", package: "rules", target: "turn" },
     Bench { name: "rules_turn_instructions", package: "rules", target: "turn" },
+    // All of pairing's.
+    Bench { name: "pairing", package: "matchmaker", target: "pairing" },
+    Bench { name: "pairing_1k", package: "matchmaker", target: "pairing" },
+    Bench { name: "pairing_10k", package: "matchmaker", target: "pairing" },
+    Bench { name: "pairing_100k", package: "matchmaker", target: "pairing" },
+    Bench { name: "pairing_growth", package: "matchmaker", target: "pairing" },
     Bench { name: "seal_volatile", package: "service-tests", target: "rpc" },
     Bench { name: "seal_volatile_cpu", package: "service-tests", target: "rpc" },
     Bench { name: "seal_volatile_token", package: "service-tests", target: "rpc" },

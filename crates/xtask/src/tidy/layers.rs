@@ -43,6 +43,8 @@ pub(super) const LAYERS: &[Layer] = &[
         own: Own::Only(&["rules", "sealing"]),
         outside: Outside::Only(&["thiserror"]),
     },
+    // Who plays whom is a pure function of tickets and time.
+    Layer { package: "matchmaker", own: Own::Only(&[]), outside: Outside::Only(&["thiserror"]) },
     // Traits and records in terms of the domain; no back end, no wire.
     Layer {
         package: "store",

@@ -1,0 +1,211 @@
+//! What pairing costs a ticket, next to the sorting that it cannot do without.
+//!
+//! `cargo bench -p matchmaker --bench pairing -- [--only NAME] [--json]`. The sizes are timed in turns, so that a
+//! busy machine slows all alike.
+
+// A bench is a program with a clock and a terminal.
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::disallowed_methods)]
+
+use std::env;
+use std::error::Error;
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use matchmaker::{Policy, Ticket, TicketContent, TicketId, TimeControlPlace, pair};
+
+/// Rounds of which the median counts; odd, so that it is one of them.
+const ROUNDS: usize = 15;
+
+/// A queue of each length, and how often a round pairs it, so that all are timed for about as long.
+const SIZES: [(&str, usize, usize); 3] =
+    [("pairing_1k", 1_000, 100), ("pairing_10k", 10_000, 10), ("pairing_100k", 100_000, 1)];
+
+/// The figure that compares the two longest queues.
+const GROWTH: &str = "pairing_growth";
+
+/// What the growth may be: ten times the tickets, and a fifth for sorting them.
+const GROWTH_MAX: f64 = 12.0;
+
+/// When the queues are paired, ms.
+const NOW_MS: u64 = 1_000_000;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("pairing: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let mut only = None;
+    let mut json = false;
+    let mut args = env::args().skip(1);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            // Cargo says so itself.
+            "--bench" => {}
+            "--json" => json = true,
+            "--only" => only = Some(args.next().ok_or("--only needs a name")?),
+            other => return Err(format!("unknown argument {other}").into()),
+        }
+    }
+    let wanted = |name: &str| only.as_ref().is_none_or(|only| only == "pairing" || only == name);
+    let figures = measure()?;
+    for (figure, (name, ..)) in figures.iter().zip(SIZES) {
+        if wanted(name) {
+            figure.print(name, json);
+        }
+    }
+    if wanted(GROWTH) {
+        growth(&figures).print(GROWTH, json);
+    }
+    Ok(())
+}
+
+/// One figure and what it is compared with.
+struct Measure {
+    value: f64,
+    floor: f64,
+    unit: &'static str,
+    conditions: String,
+}
+
+impl Measure {
+    fn print(&self, name: &str, json: bool) {
+        let Self { value, floor, unit, conditions } = self;
+        let ratio = floor / value;
+        if json {
+            println!(
+                r#"{{"name":"{name}","value":{value:.1},"unit":"{unit}","floor":{floor:.1},"ratio":{ratio:.2},"conditions":"{conditions}"}}"#
+            );
+        } else {
+            println!("{name}: {value:.1} {unit}, floor {floor:.1}, {ratio:.2} of it ({conditions})");
+        }
+    }
+}
+
+/// For each size ns a ticket, over sorting the same tickets by age and by rating.
+fn measure() -> Result<Vec<Measure>, Box<dyn Error>> {
+    let policy = Policy::default();
+    let queues: Vec<Vec<Ticket>> =
+        SIZES.iter().map(|(_, count, _)| queue(*count)).collect::<Result<_, _>>()?;
+    let mut paired = vec![Vec::new(); SIZES.len()];
+    let mut sorted = vec![Vec::new(); SIZES.len()];
+    for _ in 0..ROUNDS {
+        for (index, queue) in queues.iter().enumerate() {
+            let times = SIZES[index].2;
+            paired[index].push(ns_a_ticket(queue, times, || pair(black_box(queue), NOW_MS, &policy).is_ok()));
+            sorted[index].push(ns_a_ticket(queue, times, || sort(black_box(queue))));
+        }
+    }
+    let sides = queues.iter().zip(paired.into_iter().zip(sorted));
+    sides
+        .map(|(queue, (paired, sorted))| {
+            let value = median(paired);
+            let pairing = pair(queue, NOW_MS, &policy)?;
+            Ok(Measure {
+                value,
+                floor: median(sorted),
+                unit: "ns",
+                conditions: format!(
+                    "a ticket; {} waiting, {} of them paired, {:.1} ms in all; floor: sorting by age and by \
+                     rating; median of {ROUNDS} interleaved rounds",
+                    queue.len(),
+                    2 * pairing.pairs.len(),
+                    value * queue.len() as f64 / 1e6,
+                ),
+            })
+        })
+        .collect()
+}
+
+/// How much longer 100,000 tickets take than 10,000.
+fn growth(figures: &[Measure]) -> Measure {
+    let [.., (_, fewer, _), (_, more, _)] = SIZES;
+    let [.., few, many] = figures else { unreachable!("there is a figure for each size") };
+    Measure {
+        value: many.value * more as f64 / (few.value * fewer as f64),
+        floor: GROWTH_MAX,
+        unit: "times",
+        conditions: format!("{more} waiting over {fewer}; floor: the most it may be"),
+    }
+}
+
+fn ns_a_ticket<T>(queue: &[Ticket], times: usize, mut work: impl FnMut() -> T) -> f64 {
+    let start = Instant::now();
+    for _ in 0..times {
+        black_box(work());
+    }
+    start.elapsed().as_nanos() as f64 / (times * queue.len()) as f64
+}
+
+type ByAge = Vec<(u64, TicketId, i32)>;
+type ByRating = Vec<(i32, u32)>;
+
+fn sort(queue: &[Ticket]) -> (ByAge, ByRating) {
+    let mut by_age: ByAge =
+        queue.iter().map(|ticket| (ticket.created_ms(), ticket.id(), ticket.rating_points())).collect();
+    by_age.sort_unstable();
+    let mut by_rating: ByRating = (0..).zip(&by_age).map(|(rank, (_, _, points))| (*points, rank)).collect();
+    by_rating.sort_unstable();
+    (by_age, by_rating)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// A queue whose last pairing was long ago: ratings like a rating list's, up to a minute and a half of waiting,
+/// one to three of four time controls, every fourth ticket with exclusions and every second with recent opponents.
+fn queue(count: usize) -> Result<Vec<Ticket>, Box<dyn Error>> {
+    let mut draws = Draws(count as u64);
+    (0..count)
+        .map(|number| {
+            let rating: i32 = (0..6).map(|_| draws.below(400) as i32).sum();
+            let excluded = if draws.below(4) == 0 { 3 } else { 0 };
+            let met = if draws.below(2) == 0 { 5 } else { 0 };
+            let mut others = |some: usize| (0..some).map(|_| player(draws.below(count))).collect::<Vec<_>>();
+            let (exclusions, recent_opponents) = (others(excluded), others(met));
+            let mut id = [0; 16];
+            id[..8].copy_from_slice(&draws.next().to_be_bytes());
+            id[8..].copy_from_slice(&(number as u64).to_be_bytes());
+            Ok(Ticket::new(TicketContent {
+                id: TicketId::from_bytes(id),
+                player: player(number),
+                created_ms: NOW_MS - draws.below(90_000) as u64,
+                time_controls: (0..=draws.below(3))
+                    .filter_map(|_| TimeControlPlace::new(draws.below(4) as u8))
+                    .collect(),
+                rating_points: 300 + rating,
+                deviation_points: 45 + draws.below(305) as u32,
+                exclusions,
+                recent_opponents,
+            })?)
+        })
+        .collect()
+}
+
+fn player(number: usize) -> String {
+    format!("players/{number:08}")
+}
+
+/// SplitMix64: fast, seeded, and good enough to draw players.
+struct Draws(u64);
+
+impl Draws {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        ((self.next() >> 32) as usize * count) >> 32
+    }
+}

@@ -1,0 +1,97 @@
+//! Oldest first, each takes the nearest who accepts him.
+
+use crate::lane::Lanes;
+use crate::leftover;
+use crate::queue::{Queue, TooManyTickets, Waiter};
+use crate::{Pair, Pairing, Policy, Terms, Ticket, Waiting, Why};
+
+/// Pairs `tickets` as of `now_ms`, a stamp of the clock that made their times.
+///
+/// Two may be paired if they are different players, share a time control, neither excludes the other, and
+/// either each accepts the other (the gap of their ratings is inside both windows, and whoever met the other
+/// lately has waited [`rematch_after_ms`](crate::PolicyNumbers::rematch_after_ms)) or one is past the bound.
+/// That holds for both or for neither, so that one pass is enough: the oldest takes the nearest of all it may
+/// be paired with, and who finds nobody then will not be found by a later one either.
+///
+/// A ticket's search costs a few steps near its rating, however many there are. Each exclusion and recent
+/// opponent costs at most one more look in each time control, as a pair is looked at once. So the whole is
+/// two sorts and work in proportion to the tickets, their time controls and their lists.
+///
+/// # Errors
+/// There are more than [`TICKETS_MAX`](crate::TICKETS_MAX) tickets.
+pub fn pair<'a>(tickets: &'a [Ticket], now_ms: u64, policy: &Policy) -> Result<Pairing<'a>, TooManyTickets> {
+    let queue = Queue::new(tickets, now_ms, policy)?;
+    let mut lanes = Lanes::new(&queue);
+    let mut is_paired = vec![false; queue.waiters.len()];
+    let mut pairs = Vec::with_capacity(queue.waiters.len() / 2);
+    for rank in queue.ranks() {
+        if is_paired[rank as usize] {
+            continue;
+        }
+        lanes.remove(&queue, rank);
+        let best = lanes.best(&queue, rank, |older, younger| may_meet(older, younger, now_ms, policy));
+        if let Some(other) = best.map(|found| found.rank)
+            && let Some(pair) = explain(queue.waiter(rank), queue.waiter(other), now_ms, policy)
+        {
+            lanes.remove(&queue, other);
+            is_paired[rank as usize] = true;
+            is_paired[other as usize] = true;
+            pairs.push(pair);
+        }
+    }
+    let mut waiting = leftover::explain(&queue, &lanes, &is_paired, policy);
+    waiting.extend(queue.second.iter().map(|(ticket, first)| Waiting {
+        ticket,
+        window_points: policy.window_points(ticket, now_ms),
+        why: Why::SecondTicket { first },
+    }));
+    waiting.sort_unstable_by_key(|waiting| (waiting.ticket.created_ms(), waiting.ticket));
+    Ok(Pairing { pairs, waiting })
+}
+
+/// Whether their lists let them meet.
+fn may_meet(older: &Waiter<'_>, younger: &Waiter<'_>, now_ms: u64, policy: &Policy) -> bool {
+    if !older.sketch.may_list(younger.sketch) {
+        return true;
+    }
+    let (a, b) = (older.ticket, younger.ticket);
+    if a.excludes(b.player()) || b.excludes(a.player()) {
+        return false;
+    }
+    older.is_past_bound || (accepts(a, b, now_ms, policy) && accepts(b, a, now_ms, policy))
+}
+
+/// Whether `ticket` does not mind that its player met the other one, if he did.
+fn accepts(ticket: &Ticket, other: &Ticket, now_ms: u64, policy: &Policy) -> bool {
+    policy.accepts_rematch(ticket, now_ms) || !ticket.has_met(other.player())
+}
+
+/// Nothing if they have no time control in common.
+fn explain<'a>(older: &Waiter<'a>, younger: &Waiter<'a>, now_ms: u64, policy: &Policy) -> Option<Pair<'a>> {
+    let (a, b) = (older.ticket, younger.ticket);
+    let gap_points = older.points.abs_diff(younger.points);
+    let (older_window_points, younger_window_points) =
+        (older.window_points.unsigned_abs(), younger.window_points.unsigned_abs());
+    let is_inside = gap_points <= older_window_points.min(younger_window_points);
+    let may_list = older.sketch.may_list(younger.sketch);
+    let terms = if !is_inside {
+        Terms::PastBound
+    } else if !may_list {
+        Terms::BothWindows
+    } else if !(accepts(a, b, now_ms, policy) && accepts(b, a, now_ms, policy)) {
+        Terms::PastBound
+    } else if a.has_met(b.player()) || b.has_met(a.player()) {
+        Terms::Rematch
+    } else {
+        Terms::BothWindows
+    };
+    Some(Pair {
+        older: a,
+        younger: b,
+        time_control: older.time_controls.common(younger.time_controls).first()?,
+        gap_points,
+        older_window_points,
+        younger_window_points,
+        terms,
+    })
+}
