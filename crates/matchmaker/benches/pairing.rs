@@ -17,7 +17,9 @@ use matchmaker::{Policy, Ticket, TicketContent, TicketId, TimeControlPlace, pair
 /// Rounds of which the median counts; odd, so that it is one of them.
 const ROUNDS: usize = 15;
 
-/// A queue of each length, and how often a round pairs it, so that all are timed for about as long.
+/// The length of a queue, and how many of that length a round pairs. All sizes have as many tickets in all, so
+/// that a pairing of any size begins with tickets that are not in the caches, as when pools wait a second for
+/// their turn.
 const SIZES: [(&str, usize, usize); 3] =
     [("pairing_1k", 1_000, 100), ("pairing_10k", 10_000, 10), ("pairing_100k", 100_000, 1)];
 
@@ -91,36 +93,38 @@ impl Measure {
 /// For each size ns a ticket, over sorting the same tickets by age and by rating.
 fn measure() -> Result<Vec<Measure>, Box<dyn Error>> {
     let policy = Policy::default();
-    let queues: Vec<Vec<Ticket>> =
-        SIZES.iter().map(|(_, count, _)| queue(*count)).collect::<Result<_, _>>()?;
+    let mut draws = Draws(1);
+    let mut pools = Vec::new();
+    for (_, length, count) in SIZES {
+        pools.push((0..count).map(|_| queue(length, &mut draws)).collect::<Result<Vec<_>, _>>()?);
+    }
     let mut paired = vec![Vec::new(); SIZES.len()];
     let mut sorted = vec![Vec::new(); SIZES.len()];
     for _ in 0..ROUNDS {
-        for (index, queue) in queues.iter().enumerate() {
-            let times = SIZES[index].2;
-            paired[index].push(ns_a_ticket(queue, times, || pair(black_box(queue), NOW_MS, &policy).is_ok()));
-            sorted[index].push(ns_a_ticket(queue, times, || sort(black_box(queue))));
+        for (index, queues) in pools.iter().enumerate() {
+            paired[index].push(ns_a_ticket(queues, |queue| pair(queue, NOW_MS, &policy).is_ok()));
+            sorted[index].push(ns_a_ticket(queues, sort));
         }
     }
-    let sides = queues.iter().zip(paired.into_iter().zip(sorted));
-    sides
-        .map(|(queue, (paired, sorted))| {
-            let value = median(paired);
-            let pairing = pair(queue, NOW_MS, &policy)?;
-            Ok(Measure {
-                value,
-                floor: median(sorted),
-                unit: "ns",
-                conditions: format!(
-                    "a ticket; {} waiting, {} of them paired, {:.1} ms in all; floor: sorting by age and by \
-                     rating; median of {ROUNDS} interleaved rounds",
-                    queue.len(),
-                    2 * pairing.pairs.len(),
-                    value * queue.len() as f64 / 1e6,
-                ),
-            })
-        })
-        .collect()
+    let mut figures = Vec::new();
+    for ((queues, paired), sorted) in pools.iter().zip(paired).zip(sorted) {
+        let value = median(paired);
+        let queue = &queues[0];
+        let pairs = pair(queue, NOW_MS, &policy)?.pairs.len();
+        figures.push(Measure {
+            value,
+            floor: median(sorted),
+            unit: "ns",
+            conditions: format!(
+                "a ticket; {} waiting, {} of them paired, {:.1} ms in all; floor: sorting by age and by rating; \
+                 median of {ROUNDS} interleaved rounds",
+                queue.len(),
+                2 * pairs,
+                value * queue.len() as f64 / 1e6,
+            ),
+        });
+    }
+    Ok(figures)
 }
 
 /// How much longer 100,000 tickets take than 10,000.
@@ -135,12 +139,13 @@ fn growth(figures: &[Measure]) -> Measure {
     }
 }
 
-fn ns_a_ticket<T>(queue: &[Ticket], times: usize, mut work: impl FnMut() -> T) -> f64 {
+fn ns_a_ticket<T>(queues: &[Vec<Ticket>], work: impl Fn(&[Ticket]) -> T) -> f64 {
     let start = Instant::now();
-    for _ in 0..times {
-        black_box(work());
+    for queue in queues {
+        black_box(work(black_box(queue)));
     }
-    start.elapsed().as_nanos() as f64 / (times * queue.len()) as f64
+    let tickets: usize = queues.iter().map(Vec::len).sum();
+    start.elapsed().as_nanos() as f64 / tickets as f64
 }
 
 type ByAge = Vec<(u64, TicketId, i32)>;
@@ -162,8 +167,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 /// A queue whose last pairing was long ago: ratings like a rating list's, up to a minute and a half of waiting,
 /// one to three of four time controls, every fourth ticket with exclusions and every second with recent opponents.
-fn queue(count: usize) -> Result<Vec<Ticket>, Box<dyn Error>> {
-    let mut draws = Draws(count as u64);
+fn queue(count: usize, draws: &mut Draws) -> Result<Vec<Ticket>, Box<dyn Error>> {
     (0..count)
         .map(|number| {
             let rating: i32 = (0..6).map(|_| draws.below(400) as i32).sum();

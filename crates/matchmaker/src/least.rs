@@ -1,22 +1,22 @@
 //! A list of numbers that shrinks, and finds the next one that is small enough.
 
-/// Numbers of a group: sixteen are one cache line, which is read as a whole anyway.
-const GROUP: usize = 16;
+/// Numbers of a group: as many as there are in one cache line, which is read as a whole anyway.
+const GROUP: usize = 32;
 
 /// What stands for a number that was removed: never small enough.
-const GONE: i32 = i32::MAX;
+const GONE: i16 = i16::MAX;
 
 /// Numbers in a fixed order, with the least of every group on the level above, up to a single group.
 ///
 /// A search climbs only as far as it has to: what is near is found at a cost that does not depend on how many
-/// numbers there are, and what is far at the cost of the levels between, at most `log16` of the count, twice.
+/// numbers there are, and what is far at the cost of the levels between, at most `log32` of the count, twice.
 pub(crate) struct Least {
-    levels: Vec<Vec<i32>>,
+    levels: Vec<Vec<i16>>,
 }
 
 impl Least {
-    /// These numbers, all below [`i32::MAX`].
-    pub(crate) fn new(numbers: Vec<i32>) -> Self {
+    /// These numbers, all below [`i16::MAX`].
+    pub(crate) fn new(numbers: Vec<i16>) -> Self {
         let mut levels = vec![numbers];
         while let Some(last) = levels.last()
             && last.len() > GROUP
@@ -42,8 +42,8 @@ impl Least {
         }
     }
 
-    /// The first place at or after `from` whose number is at most `limit`; `limit` is below [`i32::MAX`].
-    pub(crate) fn first_from(&self, from: usize, limit: i32) -> Option<usize> {
+    /// The first place at or after `from` whose number is at most `limit`; `limit` is below [`i16::MAX`].
+    pub(crate) fn first_from(&self, from: usize, limit: i16) -> Option<usize> {
         let mut from = from;
         for (height, level) in self.levels.iter().enumerate() {
             let end = level.len().min((from / GROUP + 1) * GROUP);
@@ -57,7 +57,7 @@ impl Least {
     }
 
     /// The first place below `place` of level `height` whose number is at most `limit`; there is one.
-    fn descend(&self, height: usize, place: usize, limit: i32) -> Option<usize> {
+    fn descend(&self, height: usize, place: usize, limit: i16) -> Option<usize> {
         self.levels[..height].iter().rev().try_fold(place, |place, level| {
             let start = place * GROUP;
             let group = level.get(start..level.len().min(start + GROUP))?;
@@ -66,7 +66,7 @@ impl Least {
     }
 }
 
-fn least(numbers: &[i32]) -> i32 {
+fn least(numbers: &[i16]) -> i16 {
     numbers.iter().copied().min().unwrap_or(GONE)
 }
 
@@ -77,8 +77,8 @@ mod tests {
     /// Whatever is removed, each search finds what a walk along the list finds.
     #[test]
     fn a_search_finds_the_first_small_enough_number() {
-        for count in [0, 1, 15, 16, 17, 256, 257, 700] {
-            let mut plain: Vec<i32> = (0..count).map(|n: i32| n * 7_919 % 101).collect();
+        for count in [0, 1, 31, 32, 33, 1_024, 1_025, 1_500] {
+            let mut plain: Vec<i16> = (0..count).map(|n: i16| n % 83 * 79 % 101).collect();
             let mut least = Least::new(plain.clone());
             let length = plain.len();
             for removed in (0..length).map(|n| n * 11 % length) {

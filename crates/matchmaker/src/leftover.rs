@@ -1,7 +1,7 @@
 //! Why those who are left still wait.
 
 use crate::lane::{Found, Lanes};
-use crate::queue::{Queue, Rank, Waiter};
+use crate::queue::{Queue, Spot, Waiter};
 use crate::{Policy, Waiting, Why};
 
 /// What a ticket has found among those who are left.
@@ -22,50 +22,51 @@ pub(crate) fn explain<'a>(
 ) -> Vec<Waiting<'a>> {
     let mut seen = vec![Seen::default(); queue.waiters.len()];
     for members in lanes.members() {
-        let left: Vec<Rank> = members.iter().copied().filter(|rank| !is_paired[*rank as usize]).collect();
-        for (place, rank) in left.iter().enumerate() {
-            let seen = &mut seen[*rank as usize];
+        let left: Vec<Spot> = members.filter(|spot| !is_paired[*spot as usize]).collect();
+        for (place, spot) in left.iter().enumerate() {
+            let seen = &mut seen[*spot as usize];
             seen.anybody |= left.len() > 1;
-            let below = nearest(queue, *rank, left[..place].iter().rev());
-            let above = nearest(queue, *rank, left[place + 1..].iter());
+            let below = nearest(queue, *spot, left[..place].iter().rev());
+            let above = nearest(queue, *spot, left[place + 1..].iter());
             seen.nearest = seen.nearest.into_iter().chain(below).chain(above).min();
         }
     }
-    let left = queue.ranks().zip(seen).filter(|(rank, _)| !is_paired[*rank as usize]);
-    left.map(|(rank, seen)| Waiting {
-        ticket: queue.waiter(rank).ticket,
-        window_points: queue.waiter(rank).window_points.unsigned_abs(),
-        why: why(queue, rank, seen, policy),
+    let left = (0..).zip(seen).filter(|(spot, _)| !is_paired[*spot as usize]);
+    left.map(|(spot, seen)| Waiting {
+        ticket: queue.ticket(queue.waiter(spot)),
+        window_points: queue.waiter(spot).window_points.unsigned_abs().into(),
+        why: why(queue, spot, seen, policy),
     })
     .collect()
 }
 
-/// The first of `others`, who are further and further away, that may meet `rank` at all. Those of one rating
+/// The first of `others`, who are further and further away, that may meet `spot` at all. Those of one rating
 /// count as equally near, so that the direction they are read in does not matter.
-fn nearest<'r>(queue: &Queue<'_>, rank: Rank, others: impl Iterator<Item = &'r Rank>) -> Option<Found> {
-    let waiter = queue.waiter(rank);
+fn nearest<'r>(queue: &Queue<'_>, spot: Spot, others: impl Iterator<Item = &'r Spot>) -> Option<Found> {
+    let waiter = queue.waiter(spot);
     let others = others.map(|other| (*other, queue.waiter(*other)));
-    let mut may_meet = others.filter(|(_, other)| !excludes(waiter, other));
-    may_meet.next().map(|(rank, other)| Found { gap_points: waiter.points.abs_diff(other.points), rank })
+    let mut may_meet = others.filter(|(_, other)| !excludes(queue, waiter, other));
+    may_meet.next().map(|(spot, other)| Found::new(waiter, spot, other))
 }
 
-fn excludes(a: &Waiter<'_>, b: &Waiter<'_>) -> bool {
+fn excludes(queue: &Queue<'_>, a: &Waiter, b: &Waiter) -> bool {
     a.sketch.may_list(b.sketch)
-        && (a.ticket.excludes(b.ticket.player()) || b.ticket.excludes(a.ticket.player()))
+        && (queue.ticket(a).excludes(queue.ticket(b).player())
+            || queue.ticket(b).excludes(queue.ticket(a).player()))
 }
 
-fn why<'a>(queue: &Queue<'a>, rank: Rank, seen: Seen, policy: &Policy) -> Why<'a> {
-    let waiter = queue.waiter(rank);
-    let Some(Found { gap_points, rank: other }) = seen.nearest else {
+fn why<'a>(queue: &Queue<'a>, spot: Spot, seen: Seen, policy: &Policy) -> Why<'a> {
+    let waiter = queue.waiter(spot);
+    let Some(Found { gap_points, spot: other, .. }) = seen.nearest else {
         return if seen.anybody { Why::AllExcluded } else { Why::NobodyElse };
     };
     let other = queue.waiter(other);
-    let nearest = other.ticket;
-    let opens_ms = policy.opens_ms(waiter.ticket, nearest);
+    let nearest = queue.ticket(other);
+    let opens_ms = policy.opens_ms(queue.ticket(waiter), nearest);
     let window_points = waiter.window_points.min(other.window_points).unsigned_abs();
     if gap_points <= window_points {
         Why::MetLately { nearest, opens_ms }
     } else {
-        Why::Apart { nearest, gap_points, opens_ms }
+        Why::Apart { nearest, gap_points: gap_points.into(), opens_ms }
     }
 }

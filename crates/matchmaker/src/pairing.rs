@@ -24,17 +24,18 @@ pub fn pair<'a>(tickets: &'a [Ticket], now_ms: u64, policy: &Policy) -> Result<P
     let mut lanes = Lanes::new(&queue);
     let mut is_paired = vec![false; queue.waiters.len()];
     let mut pairs = Vec::with_capacity(queue.waiters.len() / 2);
-    for rank in queue.ranks() {
-        if is_paired[rank as usize] {
+    for spot in queue.by_age.iter().copied() {
+        if is_paired[spot as usize] {
             continue;
         }
-        lanes.remove(&queue, rank);
-        let best = lanes.best(&queue, rank, |older, younger| may_meet(older, younger, now_ms, policy));
-        if let Some(other) = best.map(|found| found.rank)
-            && let Some(pair) = explain(queue.waiter(rank), queue.waiter(other), now_ms, policy)
+        lanes.remove(&queue, spot);
+        let best =
+            lanes.best(&queue, spot, |older, younger| may_meet(&queue, older, younger, now_ms, policy));
+        if let Some(other) = best.map(|found| found.spot)
+            && let Some(pair) = explain(&queue, queue.waiter(spot), queue.waiter(other), now_ms, policy)
         {
             lanes.remove(&queue, other);
-            is_paired[rank as usize] = true;
+            is_paired[spot as usize] = true;
             is_paired[other as usize] = true;
             pairs.push(pair);
         }
@@ -50,11 +51,11 @@ pub fn pair<'a>(tickets: &'a [Ticket], now_ms: u64, policy: &Policy) -> Result<P
 }
 
 /// Whether their lists let them meet.
-fn may_meet(older: &Waiter<'_>, younger: &Waiter<'_>, now_ms: u64, policy: &Policy) -> bool {
+fn may_meet(queue: &Queue<'_>, older: &Waiter, younger: &Waiter, now_ms: u64, policy: &Policy) -> bool {
     if !older.sketch.may_list(younger.sketch) {
         return true;
     }
-    let (a, b) = (older.ticket, younger.ticket);
+    let (a, b) = (queue.ticket(older), queue.ticket(younger));
     if a.excludes(b.player()) || b.excludes(a.player()) {
         return false;
     }
@@ -67,11 +68,17 @@ fn accepts(ticket: &Ticket, other: &Ticket, now_ms: u64, policy: &Policy) -> boo
 }
 
 /// Nothing if they have no time control in common.
-fn explain<'a>(older: &Waiter<'a>, younger: &Waiter<'a>, now_ms: u64, policy: &Policy) -> Option<Pair<'a>> {
-    let (a, b) = (older.ticket, younger.ticket);
-    let gap_points = older.points.abs_diff(younger.points);
-    let (older_window_points, younger_window_points) =
-        (older.window_points.unsigned_abs(), younger.window_points.unsigned_abs());
+fn explain<'a>(
+    queue: &Queue<'a>,
+    older: &Waiter,
+    younger: &Waiter,
+    now_ms: u64,
+    policy: &Policy,
+) -> Option<Pair<'a>> {
+    let (a, b) = (queue.ticket(older), queue.ticket(younger));
+    let gap_points = u32::from(older.points.abs_diff(younger.points));
+    let older_window_points = u32::from(older.window_points.unsigned_abs());
+    let younger_window_points = u32::from(younger.window_points.unsigned_abs());
     let is_inside = gap_points <= older_window_points.min(younger_window_points);
     let may_list = older.sketch.may_list(younger.sketch);
     let terms = if !is_inside {

@@ -17,6 +17,12 @@ impl TicketId {
         Self(bytes)
     }
 
+    /// Its first half, which orders two ids unless they share it.
+    pub(crate) fn start(self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.0;
+        u64::from_be_bytes([a, b, c, d, e, f, g, h])
+    }
+
     /// Its bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 16] {
@@ -53,7 +59,8 @@ pub struct Ticket {
     id: TicketId,
     player: Box<str>,
     time_controls: TimeControls,
-    rating_points: i32,
+    /// Sixteen bits hold the range, and let a pairing read half as much.
+    rating_points: i16,
     deviation_points: u32,
     /// Sorted, as is the next.
     exclusions: Box<[Box<str>]>,
@@ -66,7 +73,7 @@ pub struct Ticket {
 pub(crate) struct Sketch {
     /// A hash of the player's name, the same in every process: no key is drawn, as nothing is here. Whoever
     /// makes hashes collide gains nothing, as names are compared then.
-    pub(crate) player_hash: u64,
+    pub(crate) player_hash: u32,
     /// The bits of all whom the ticket excludes or its player met.
     listed_bits: u64,
 }
@@ -84,14 +91,14 @@ impl Sketch {
 }
 
 /// One of 64.
-const fn bit(hash: u64) -> u64 {
-    1 << (hash >> 58)
+const fn bit(hash: u32) -> u64 {
+    1 << (hash >> 26)
 }
 
-fn hash(name: &str) -> u64 {
+fn hash(name: &str) -> u32 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
-    hasher.finish()
+    (hasher.finish() >> 32) as u32
 }
 
 /// Why there is no such ticket.
@@ -146,9 +153,10 @@ impl Ticket {
             return Err(TicketError::NoTimeControl);
         }
         let (min, max) = (Self::RATING_MIN_POINTS, Self::RATING_MAX_POINTS);
-        if !(min..=max).contains(&content.rating_points) {
-            return Err(TicketError::OutOfRange { field: "rating", min, max });
-        }
+        let rating_points = match i16::try_from(content.rating_points) {
+            Ok(points) if (min..=max).contains(&content.rating_points) => points,
+            _ => return Err(TicketError::OutOfRange { field: "rating", min, max }),
+        };
         if content.deviation_points > Self::DEVIATION_MAX_POINTS {
             let max = Self::DEVIATION_MAX_POINTS.cast_signed();
             return Err(TicketError::OutOfRange { field: "deviation", min: 0, max });
@@ -165,7 +173,7 @@ impl Ticket {
             id: content.id,
             player: content.player.into(),
             time_controls: content.time_controls,
-            rating_points: content.rating_points,
+            rating_points,
             deviation_points: content.deviation_points,
             exclusions,
             recent_opponents,
@@ -199,7 +207,7 @@ impl Ticket {
     /// His rating, points.
     #[must_use]
     pub const fn rating_points(&self) -> i32 {
-        self.rating_points
+        self.rating_points as i32
     }
 
     /// The rating's deviation, points.
@@ -212,6 +220,10 @@ impl Ticket {
     #[must_use]
     pub const fn waited_ms(&self, now_ms: u64) -> u64 {
         now_ms.saturating_sub(self.created_ms)
+    }
+
+    pub(crate) const fn points(&self) -> i16 {
+        self.rating_points
     }
 
     pub(crate) const fn sketch(&self) -> Sketch {

@@ -53,6 +53,16 @@ impl TimeControls {
         self.0 == 0
     }
 
+    /// How many there are.
+    pub(crate) const fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// How many of them come before `place`.
+    pub(crate) const fn count_before(self, place: TimeControlPlace) -> u32 {
+        (self.0 & ((1 << place.0) - 1)).count_ones()
+    }
+
     /// Those that are in both sets.
     #[must_use]
     pub const fn common(self, other: Self) -> Self {
@@ -63,6 +73,14 @@ impl TimeControls {
     #[must_use]
     pub fn first(self) -> Option<TimeControlPlace> {
         self.iter().next()
+    }
+
+    /// The last in the pool's order, if there is any.
+    pub(crate) const fn last(self) -> Option<TimeControlPlace> {
+        match self.0.checked_ilog2() {
+            Some(place) => Some(TimeControlPlace(place as u8)),
+            None => None,
+        }
     }
 
     /// All of them, in the pool's order.
