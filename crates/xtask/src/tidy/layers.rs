@@ -45,6 +45,8 @@ pub(super) const LAYERS: &[Layer] = &[
     },
     // Who plays whom is a pure function of tickets and time.
     Layer { package: "matchmaker", own: Own::Only(&[]), outside: Outside::Only(&["thiserror"]) },
+    // Opponents are functions of a position and a seed: no clock, no ambient randomness.
+    Layer { package: "bot", own: Own::Only(&["rules"]), outside: Outside::Only(&["chacha20", "thiserror"]) },
     // Traits and records in terms of the domain; no back end, no wire.
     Layer {
         package: "store",
