@@ -4,13 +4,17 @@ use rules::{Cell, Position, Seat};
 
 use super::Foresight;
 use crate::search::{Ply, Search};
-use crate::{GameOver, Level, analyse};
+use crate::{GameOver, Level, MixedStrategy, analyse};
 
 /// How the second turn of [`Foresight::Two`] is looked at.
 const NEXT_TURN: [Ply; 1] = [Ply { candidates: 12, rounds: 100, payoffs_max: 144 }];
 
+/// Cells that [`Foresight::Two`] looks further from: those that do best in the first turn.
+const CANDIDATES: usize = 16;
+
 /// The cell that does best, by the evaluator, against the mixed strategy with which `opponent` plays this
-/// position from the other seat. All legal cells are looked at.
+/// position from the other seat. All legal cells are looked at, and the best 16 once more where a second turn
+/// is.
 ///
 /// # Errors
 ///
@@ -22,19 +26,31 @@ pub fn best_response(
     foresight: Foresight,
 ) -> Result<Cell, GameOver> {
     let strategy = analyse(position, seat.opponent(), opponent)?.strategy;
-    let plies: &[Ply] = match foresight {
-        Foresight::One => &[],
-        Foresight::Two => &NEXT_TURN,
-    };
     let mut search = Search::new(seat);
-    let mut best = None;
-    for cell in position.legal_cells() {
-        let value =
-            |&(theirs, share): &(Cell, f32)| share * search.value_after(position, cell, theirs, plies);
-        let value: f32 = strategy.shares().iter().map(value).sum();
-        if best.is_none_or(|(highest, _)| value > highest) {
-            best = Some((value, cell));
-        }
+    let mut ranked = ranked(position, position.legal_cells(), &strategy, &[], &mut search);
+    if foresight == Foresight::Two {
+        ranked.truncate(CANDIDATES);
+        ranked = self::ranked(position, ranked.into_iter(), &strategy, &NEXT_TURN, &mut search);
     }
-    best.map(|(_, cell)| cell).ok_or(GameOver)
+    ranked.first().copied().ok_or(GameOver)
+}
+
+/// The cells by what they yield against a strategy, best first.
+fn ranked(
+    position: &Position,
+    cells: impl Iterator<Item = Cell>,
+    strategy: &MixedStrategy,
+    plies: &[Ply],
+    search: &mut Search,
+) -> Vec<Cell> {
+    let mut valued: Vec<(f32, Cell)> = cells
+        .map(|cell| {
+            let shares = strategy.shares().iter();
+            let values =
+                shares.map(|&(theirs, share)| share * search.value_after(position, cell, theirs, plies));
+            (values.sum(), cell)
+        })
+        .collect();
+    valued.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    valued.into_iter().map(|(_, cell)| cell).collect()
 }
