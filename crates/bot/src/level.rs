@@ -32,7 +32,7 @@ const THREE_PLIES: [Ply; 3] = [
 
 /// How much levels 1 to 3 err: a cell that loses this much of the expected result (from −1 to 1) against the
 /// best one is chosen about a third as often.
-const TEMPERATURES: [f32; 3] = [0.5, 0.2, 0.1];
+const TEMPERATURES: [f32; 3] = [0.35, 0.14, 0.06];
 
 /// How a level decides.
 pub(crate) enum Design {
