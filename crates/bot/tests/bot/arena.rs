@@ -4,7 +4,7 @@ use bot::arena::{self, Foresight, Player, Score, best_response};
 use bot::{GameOver, Level};
 use rules::{PerSeat, Position, Seat, Status};
 
-use crate::boards::{board, cell};
+use crate::boards::{FIVE, FOUR, board, cell};
 
 #[test]
 fn a_game_is_one_that_the_rules_allow() {
@@ -58,17 +58,7 @@ fn an_interval_holds_the_score_and_narrows() {
 #[test]
 fn a_best_response_takes_what_the_strategy_leaves_open() {
     // White is random, so that black's open row is almost never stopped: complete it.
-    let position = board([
-        ".........",
-        ".........",
-        ".........",
-        "...w.....",
-        "..w......",
-        ".........",
-        ".........",
-        "........w",
-        "wbbbb....",
-    ]);
+    let position = board(FOUR);
     for foresight in [Foresight::One, Foresight::Two] {
         let answer = best_response(&position, Seat::Black, Level::EASIEST, foresight);
         assert_eq!(answer, Ok(cell("F1")));
@@ -83,17 +73,7 @@ fn knowing_a_level_that_errs_beats_it() {
 
 #[test]
 fn a_game_that_is_over_has_no_response() {
-    let position = board([
-        ".........",
-        ".........",
-        ".........",
-        ".........",
-        ".........",
-        ".........",
-        ".........",
-        ".........",
-        "bbbbb....",
-    ]);
+    let position = board(FIVE);
     assert_eq!(position.outcome().status, Status::BlackWins);
     assert_eq!(best_response(&position, Seat::White, Level::EASIEST, Foresight::One), Err(GameOver));
 }

@@ -6,6 +6,32 @@ use rules::{Cell, Position};
 /// Turns of the longest random game.
 const TURNS_MAX: usize = 60;
 
+/// Four black turtles in a row with one free end.
+pub(crate) const FOUR: [&str; 9] = [
+    ".........",
+    ".........",
+    ".........",
+    "...w.....",
+    "..w......",
+    ".........",
+    ".........",
+    "........w",
+    "wbbbb....",
+];
+
+/// A row of five: black has won.
+pub(crate) const FIVE: [&str; 9] = [
+    ".........",
+    ".........",
+    ".........",
+    ".........",
+    ".........",
+    ".........",
+    ".........",
+    ".........",
+    "bbbbb....",
+];
+
 /// The position after some turns of a game in which both choose anything legal within a small part of the
 /// board, so that collisions, captures and rows are common. It is not over.
 pub(crate) fn open_position() -> impl Strategy<Value = Position> {

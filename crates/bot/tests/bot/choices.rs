@@ -4,7 +4,7 @@ use bot::{GameOver, Level, analyse, choose};
 use proptest::prelude::*;
 use rules::{Position, Seat, Status};
 
-use crate::boards::{board, cell, open_position};
+use crate::boards::{FIVE, board, cell, open_position};
 
 /// Levels 0 to 5; the highest takes longer and has fewer cases.
 fn most_levels() -> &'static [Level] {
@@ -77,17 +77,7 @@ fn the_random_level_chooses_any_legal_cell_alike() {
 
 #[test]
 fn a_game_that_is_over_has_no_choice() {
-    let row = board([
-        ".........",
-        ".........",
-        ".........",
-        ".........",
-        ".........",
-        ".........",
-        ".........",
-        ".........",
-        "bbbbb....",
-    ]);
+    let row = board(FIVE);
     assert_eq!(row.outcome().status, Status::BlackWins);
     for level in Level::ALL {
         assert_eq!(choose(&row, Seat::White, level, 1), Err(GameOver));

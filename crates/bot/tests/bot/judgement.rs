@@ -4,20 +4,7 @@ use bot::evaluator::value;
 use bot::{Level, analyse};
 use rules::Seat;
 
-use crate::boards::{board, cell};
-
-/// Four black turtles in a row with one free end.
-const FOUR: [&str; 9] = [
-    ".........",
-    ".........",
-    ".........",
-    "...w.....",
-    "..w......",
-    ".........",
-    ".........",
-    "........w",
-    "wbbbb....",
-];
+use crate::boards::{FOUR, board, cell};
 
 #[test]
 fn an_equilibrium_completes_a_row_that_cannot_be_stopped() {
