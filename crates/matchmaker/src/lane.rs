@@ -1,69 +1,52 @@
 //! All who would play one time control, by rating: who is nearest and accepts?
 
-use crate::TimeControlPlace;
+use std::ops::ControlFlow;
+
+use crate::group::Group;
 use crate::least::Least;
-use crate::queue::{Queue, Spot, Waiter};
+use crate::queue::{Queue, Rank, Spot, Standing, Waiter};
 
 /// A ticket found by a search. The least one is the best: the nearest, and of these the oldest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Found {
     pub(crate) gap_points: u16,
-    rank: u32,
-    pub(crate) spot: Spot,
-}
-
-impl Found {
-    pub(crate) fn new(waiter: &Waiter, spot: Spot, other: &Waiter) -> Self {
-        Self { gap_points: waiter.points.abs_diff(other.points), rank: other.rank, spot }
-    }
+    pub(crate) rank: Rank,
 }
 
 /// Everybody in the lanes of his time controls. Who leaves one leaves all.
 pub(crate) struct Lanes {
     /// By the time control's place in the pool's list.
     lanes: Vec<Lane>,
-    places: Places,
 }
 
-/// One time control, from the lowest rating up and from the highest down.
-type Lane = [Side; 2];
-
-/// The tickets of a lane in the order of their signed ratings, of equal ones the oldest first.
-///
-/// Who is at `r` and looks ahead sees those at `s >= r`. Such a one accepts him if `s - window <= r`, so that the
-/// first to accept him is the first place whose `s - window` is at most `r`, which [`Least`] finds.
-struct Side {
-    members: Vec<Spot>,
-    lower_ends: Least,
+/// Those who are in it, of all spots. One bit says that somebody is there, and all lanes share what a search has
+/// to know of him, so that many tickets and time controls still fit a core's own cache.
+struct Lane {
+    groups: Vec<Group>,
+    /// The least [`Standing::end`] of each group, for both sides.
+    least: [Least; 2],
 }
 
-/// Where tickets stand in the sides of their lanes.
-struct Places {
-    /// By spot: where its own begin in `places`, one for each of its time controls.
-    starts: Vec<u32>,
-    places: Vec<[u32; 2]>,
+/// Where a ticket is from one that looks for it.
+#[derive(Clone, Copy)]
+enum Side {
+    Above,
+    Below,
 }
 
 impl Lanes {
     pub(crate) fn new(queue: &Queue<'_>) -> Self {
-        let up: Vec<Spot> = (0..).zip(&queue.waiters).map(|(spot, _)| spot).collect();
-        let down = downwards(queue);
-        let wanted = queue.waiters.iter().filter_map(|waiter| waiter.time_controls.last());
-        let count = wanted.map(|last| last.index() + 1).max().unwrap_or(0);
-        let mut places = Places::new(queue);
-        let lanes = TimeControlPlace::all().take(count).map(|time_control| {
-            [(&up, 1), (&down, -1)].map(|(order, sign)| Side::new(queue, time_control, order, sign))
-        });
-        let lanes: Vec<Lane> = lanes.collect();
-        for (time_control, lane) in TimeControlPlace::all().zip(&lanes) {
-            for (side, of_side) in lane.iter().enumerate() {
-                for (place, spot) in (0..).zip(&of_side.members) {
-                    let nth = queue.waiter(*spot).time_controls.count_before(time_control);
-                    places.set(*spot, nth, side, place);
-                }
+        let all = queue.waiters.iter().flat_map(|waiter| waiter.time_controls.last());
+        let count = all.map(|last| last.index() + 1).max().unwrap_or(0);
+        let mut groups = vec![vec![Group::default(); queue.by_rating.len().div_ceil(Group::SIZE)]; count];
+        for waiter in &queue.waiters {
+            let (group, place) = Group::of(waiter.spot);
+            for time_control in waiter.time_controls.iter() {
+                groups[time_control.index()][group].insert(place);
             }
         }
-        Self { lanes, places }
+        let lanes = groups.into_iter().map(|groups| Lane::new(groups, queue)).collect();
+        Self { lanes }
     }
 
     /// The best one that `chooser`, the oldest of all that are left, can be paired with. `may_meet` judges
@@ -71,113 +54,159 @@ impl Lanes {
     pub(crate) fn best(
         &self,
         queue: &Queue<'_>,
-        chooser: Spot,
-        may_meet: impl Fn(&Waiter, &Waiter) -> bool,
+        chooser: &Waiter,
+        may_meet: impl Fn(&Waiter) -> bool,
     ) -> Option<Found> {
-        let time_controls = queue.waiter(chooser).time_controls;
-        let mut best = None;
-        for (time_control, places) in time_controls.iter().zip(self.places.of(chooser)) {
-            let sides = self.lanes[time_control.index()].iter().zip(places).zip([1, -1]);
-            for ((side, place), sign) in sides {
-                let from = *place as usize + 1;
-                let found = side.best_from(from, sign, queue, chooser, best, &may_meet);
-                best = found.or(best);
+        let window_points = chooser.window_points.unsigned_abs();
+        let reach_points = if chooser.is_past_bound { u16::MAX } else { window_points };
+        let mut best: Option<Found> = None;
+        for time_control in chooser.time_controls.iter() {
+            for side in [Side::Above, Side::Below] {
+                // Breaks where the search ends: with one who is better, or with nobody.
+                let judge = |standing: Standing| {
+                    let gap_points = standing.points.abs_diff(chooser.points);
+                    let found = Found { gap_points, rank: standing.rank };
+                    if gap_points > reach_points || best.is_some_and(|best| best <= found) {
+                        ControlFlow::Break(None)
+                    } else if may_meet(queue.waiter(found.rank)) {
+                        ControlFlow::Break(Some(found))
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                };
+                let lane = &self.lanes[time_control.index()];
+                let found = match side {
+                    Side::Above => lane.above(queue, chooser, judge),
+                    Side::Below => lane.below(queue, chooser, judge),
+                };
+                best = found.break_value().flatten().or(best);
             }
         }
         best
     }
 
-    /// Takes `spot` out of all lanes.
-    pub(crate) fn remove(&mut self, queue: &Queue<'_>, spot: Spot) {
-        let time_controls = queue.waiter(spot).time_controls;
-        for (time_control, places) in time_controls.iter().zip(self.places.of(spot)) {
-            for (side, place) in self.lanes[time_control.index()].iter_mut().zip(places) {
-                side.lower_ends.remove(*place as usize);
+    /// Takes `waiter` out of all lanes.
+    pub(crate) fn remove(&mut self, queue: &Queue<'_>, waiter: &Waiter) {
+        for time_control in waiter.time_controls.iter() {
+            self.lanes[time_control.index()].remove(queue, waiter.spot);
+        }
+    }
+}
+
+impl Lane {
+    fn new(groups: Vec<Group>, queue: &Queue<'_>) -> Self {
+        let least = [Side::Above, Side::Below].map(|side| {
+            let each = groups.iter().enumerate().map(|(at, group)| least_end(queue, at, *group, side));
+            Least::new(each.collect())
+        });
+        Self { groups, least }
+    }
+
+    fn remove(&mut self, queue: &Queue<'_>, spot: Spot) {
+        let (at, place) = Group::of(spot);
+        self.groups[at].remove(place);
+        for side in [Side::Above, Side::Below] {
+            let least = &mut self.least[side as usize];
+            if least.get(at) == queue.by_rating[spot as usize].end(side) {
+                least.set(at, least_end(queue, at, self.groups[at], side));
             }
         }
     }
 
-    /// For each time control all who would play it, from the lowest rating up.
-    pub(crate) fn members(&self) -> impl Iterator<Item = impl Iterator<Item = Spot>> {
-        self.lanes.iter().map(|[up, _]| up.members.iter().copied())
-    }
-}
-
-impl Side {
-    fn new(queue: &Queue<'_>, time_control: TimeControlPlace, order: &[Spot], sign: i16) -> Self {
-        let is_member = |spot: &Spot| queue.waiter(*spot).time_controls.contains(time_control);
-        let members: Vec<Spot> = order.iter().copied().filter(is_member).collect();
-        let lower_ends = members.iter().map(|spot| {
-            let waiter = queue.waiter(*spot);
-            // The bounds of ratings and windows keep this far from its ends.
-            (sign * waiter.points).saturating_sub(waiter.window_points)
-        });
-        let lower_ends = Least::new(lower_ends.collect());
-        Self { members, lower_ends }
-    }
-
-    /// The best one for `chooser` at or after `from`, if it is better than `best`.
-    fn best_from(
+    /// Hands those above `chooser` who accept him to `judge`, the nearest first, of equal ones the oldest.
+    fn above<B>(
         &self,
-        from: usize,
-        sign: i16,
         queue: &Queue<'_>,
-        chooser: Spot,
-        best: Option<Found>,
-        may_meet: impl Fn(&Waiter, &Waiter) -> bool,
-    ) -> Option<Found> {
-        let waiter = queue.waiter(chooser);
-        let (limit, reach_points) = if waiter.is_past_bound {
-            (i16::MAX - 1, u16::MAX)
-        } else {
-            (sign * waiter.points, waiter.window_points.unsigned_abs())
-        };
-        let mut from = from;
-        loop {
-            let place = self.lower_ends.first_from(from, limit)?;
-            let spot = self.members[place];
-            let other = queue.waiter(spot);
-            let found = Found::new(waiter, spot, other);
-            if found.gap_points > reach_points || best.is_some_and(|best| best <= found) {
-                return None;
+        chooser: &Waiter,
+        judge: impl Fn(Standing) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let limit = limit(chooser, Side::Above);
+        let mut from = chooser.spot + 1;
+        while let Some((spot, standing)) = self.first_from(queue, from, Side::Above, limit) {
+            judge(standing)?;
+            from = spot + 1;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Hands those below `chooser` who accept him to `judge`, the nearest first, of equal ones the oldest.
+    fn below<B>(
+        &self,
+        queue: &Queue<'_>,
+        chooser: &Waiter,
+        judge: impl Fn(Standing) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let limit = limit(chooser, Side::Below);
+        let mut end = chooser.spot;
+        while let Some((last, standing)) = self.last_before(queue, end, limit) {
+            // Going down, the youngest of equal ones comes first.
+            end = queue.first_spot_of(standing.points);
+            let mut from = end;
+            while let Some((spot, standing)) = self.first_from(queue, from, Side::Below, limit)
+                && spot <= last
+            {
+                judge(standing)?;
+                from = spot + 1;
             }
-            if may_meet(waiter, other) {
-                return Some(found);
-            }
-            from = place + 1;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The first at or after `from` whose end is at most `limit`.
+    fn first_from(&self, queue: &Queue<'_>, from: Spot, side: Side, limit: i16) -> Option<(Spot, Standing)> {
+        let accepts = |standing: &Standing| standing.end(side) <= limit;
+        let (at, place) = Group::of(from);
+        let near =
+            members(queue, at, self.groups.get(at)?.from(place)).find(|(_, standing)| accepts(standing));
+        near.or_else(|| {
+            let at = self.least[side as usize].first_from(at + 1, limit)?;
+            members(queue, at, self.groups[at]).find(|(_, standing)| accepts(standing))
+        })
+    }
+
+    /// The last before `end` whose end, for one above, is at most `limit`.
+    fn last_before(&self, queue: &Queue<'_>, end: Spot, limit: i16) -> Option<(Spot, Standing)> {
+        let accepts = |standing: &Standing| standing.end(Side::Below) <= limit;
+        let (at, place) = Group::of(end);
+        let near =
+            members(queue, at, self.groups.get(at)?.before(place)).rfind(|(_, standing)| accepts(standing));
+        near.or_else(|| {
+            let at = self.least[Side::Below as usize].last_before(at, limit)?;
+            members(queue, at, self.groups[at]).rfind(|(_, standing)| accepts(standing))
+        })
+    }
+}
+
+/// The spots and standings of a group's members.
+fn members(queue: &Queue<'_>, at: usize, group: Group) -> impl DoubleEndedIterator<Item = (Spot, Standing)> {
+    group.map(move |place| {
+        let spot = at * Group::SIZE + place;
+        (spot as Spot, queue.by_rating[spot])
+    })
+}
+
+fn least_end(queue: &Queue<'_>, at: usize, group: Group, side: Side) -> i16 {
+    members(queue, at, group).map(|(_, standing)| standing.end(side)).min().unwrap_or(Least::NONE)
+}
+
+impl Standing {
+    /// The end of the window that counts for one who finds it at `side`: such a one is accepted if the end is at
+    /// most his [`limit`]. Of one above that is the lower end; of one below the upper end with the sign changed,
+    /// as is his rating. The bounds of ratings and windows keep both far from the ends of their type.
+    const fn end(self, side: Side) -> i16 {
+        match side {
+            Side::Above => self.points.saturating_sub(self.window_points),
+            Side::Below => (-self.points).saturating_sub(self.window_points),
         }
     }
 }
 
-impl Places {
-    fn new(queue: &Queue<'_>) -> Self {
-        let mut end = 0;
-        let starts = queue.waiters.iter().map(|waiter| {
-            let start = end;
-            end += waiter.time_controls.count();
-            start
-        });
-        let starts = starts.collect();
-        Self { starts, places: vec![[0; 2]; end as usize] }
+/// What the [`Standing::end`] of one at `side` is at most if `chooser` is in the window; of all if that does not
+/// matter any more.
+const fn limit(chooser: &Waiter, side: Side) -> i16 {
+    match side {
+        _ if chooser.is_past_bound => Least::NONE - 1,
+        Side::Above => chooser.points,
+        Side::Below => -chooser.points,
     }
-
-    /// `nth` counts the ticket's own time controls.
-    fn set(&mut self, spot: Spot, nth: u32, side: usize, place: u32) {
-        self.places[(self.starts[spot as usize] + nth) as usize][side] = place;
-    }
-
-    /// From the first of its time controls on.
-    fn of(&self, spot: Spot) -> &[[u32; 2]] {
-        &self.places[self.starts[spot as usize] as usize..]
-    }
-}
-
-/// All spots from the highest rating down. Of equal ratings the oldest stays first.
-fn downwards(queue: &Queue<'_>) -> Vec<Spot> {
-    let mut down = Vec::with_capacity(queue.waiters.len());
-    for equal in queue.waiters.chunk_by(|a, b| a.points == b.points).rev() {
-        let above = down.len() + equal.len();
-        down.extend((queue.waiters.len() - above..).take(equal.len()).map(|spot| spot as Spot));
-    }
-    down
 }

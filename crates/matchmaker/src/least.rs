@@ -1,12 +1,9 @@
-//! A list of numbers that shrinks, and finds the next one that is small enough.
+//! A list of numbers that finds the next one, forwards or backwards, that is small enough.
 
 /// Numbers of a group: as many as there are in one cache line, which is read as a whole anyway.
 const GROUP: usize = 32;
 
-/// What stands for a number that was removed: never small enough.
-const GONE: i16 = i16::MAX;
-
-/// Numbers in a fixed order, with the least of every group on the level above, up to a single group.
+/// Numbers in a fixed order, with the least of every group on the level above, up to less than a group.
 ///
 /// A search climbs only as far as it has to: what is near is found at a cost that does not depend on how many
 /// numbers there are, and what is far at the cost of the levels between, at most `log32` of the count, twice.
@@ -15,11 +12,14 @@ pub(crate) struct Least {
 }
 
 impl Least {
-    /// These numbers, all below [`i16::MAX`].
+    /// What stands where there is no number: never small enough.
+    pub(crate) const NONE: i16 = i16::MAX;
+
+    /// These numbers.
     pub(crate) fn new(numbers: Vec<i16>) -> Self {
         let mut levels = vec![numbers];
         while let Some(last) = levels.last()
-            && last.len() > GROUP
+            && last.len() >= GROUP
         {
             let above = last.chunks(GROUP).map(least).collect();
             levels.push(above);
@@ -27,10 +27,14 @@ impl Least {
         Self { levels }
     }
 
-    /// Takes the number at `place` away.
-    pub(crate) fn remove(&mut self, place: usize) {
-        let mut place = place;
-        let mut number = GONE;
+    /// The number at `place`.
+    pub(crate) fn get(&self, place: usize) -> i16 {
+        self.levels[0][place]
+    }
+
+    /// Puts `number` at `place`.
+    pub(crate) fn set(&mut self, place: usize, number: i16) {
+        let (mut place, mut number) = (place, number);
         for level in &mut self.levels {
             if level[place] == number {
                 return;
@@ -42,52 +46,70 @@ impl Least {
         }
     }
 
-    /// The first place at or after `from` whose number is at most `limit`; `limit` is below [`i16::MAX`].
+    /// The first place at or after `from` whose number is at most `limit`, which is below [`Self::NONE`].
     pub(crate) fn first_from(&self, from: usize, limit: i16) -> Option<usize> {
         let mut from = from;
         for (height, level) in self.levels.iter().enumerate() {
             let end = level.len().min((from / GROUP + 1) * GROUP);
             let rest = level.get(from..end)?;
             if let Some(offset) = rest.iter().position(|number| *number <= limit) {
-                return self.descend(height, from + offset, limit);
+                let first = |group: &[i16]| group.iter().position(|number| *number <= limit);
+                return self.descend(height, from + offset, first);
             }
             from = from / GROUP + 1;
         }
         None
     }
 
-    /// The first place below `place` of level `height` whose number is at most `limit`; there is one.
-    fn descend(&self, height: usize, place: usize, limit: i16) -> Option<usize> {
+    /// The last place before `end` whose number is at most `limit`, which is below [`Self::NONE`].
+    pub(crate) fn last_before(&self, end: usize, limit: i16) -> Option<usize> {
+        let mut end = end;
+        for (height, level) in self.levels.iter().enumerate() {
+            let start = end / GROUP * GROUP;
+            let rest = level.get(start..end)?;
+            if let Some(offset) = rest.iter().rposition(|number| *number <= limit) {
+                let last = |group: &[i16]| group.iter().rposition(|number| *number <= limit);
+                return self.descend(height, start + offset, last);
+            }
+            end /= GROUP;
+        }
+        None
+    }
+
+    /// The place of the number that `find` finds in each group below `place` of level `height`.
+    fn descend(&self, height: usize, place: usize, find: impl Fn(&[i16]) -> Option<usize>) -> Option<usize> {
         self.levels[..height].iter().rev().try_fold(place, |place, level| {
             let start = place * GROUP;
-            let group = level.get(start..level.len().min(start + GROUP))?;
-            Some(start + group.iter().position(|number| *number <= limit)?)
+            Some(start + find(level.get(start..level.len().min(start + GROUP))?)?)
         })
     }
 }
 
 fn least(numbers: &[i16]) -> i16 {
-    numbers.iter().copied().min().unwrap_or(GONE)
+    numbers.iter().copied().min().unwrap_or(Least::NONE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Whatever is removed, each search finds what a walk along the list finds.
+    /// Whatever is changed, each search finds what a walk along the list finds.
     #[test]
-    fn a_search_finds_the_first_small_enough_number() {
+    fn a_search_finds_the_next_small_enough_number() {
         for count in [0, 1, 31, 32, 33, 1_024, 1_025, 1_500] {
             let mut plain: Vec<i16> = (0..count).map(|n: i16| n % 83 * 79 % 101).collect();
             let mut least = Least::new(plain.clone());
             let length = plain.len();
-            for removed in (0..length).map(|n| n * 11 % length) {
-                for (from, limit) in [(0, 3), (removed, 50), (removed + 1, 0), (plain.len(), 100)] {
-                    let found = (from..plain.len()).find(|place| plain[*place] <= limit);
-                    assert_eq!(least.first_from(from, limit), found, "{count} {removed} {from} {limit}");
+            for changed in (0..length).map(|n| n * 11 % length) {
+                for (from, limit) in [(0, 3), (changed, 50), (changed + 1, 0), (length, 100)] {
+                    let at = format!("{count} {changed} {from} {limit}");
+                    let first = (from..length).find(|place| plain[*place] <= limit);
+                    assert_eq!(least.first_from(from, limit), first, "{at}");
+                    let last = (0..from).rfind(|place| plain[*place] <= limit);
+                    assert_eq!(least.last_before(from, limit), last, "{at}");
                 }
-                plain[removed] = GONE;
-                least.remove(removed);
+                plain[changed] = if changed % 5 == 0 { plain[changed] + 40 } else { Least::NONE };
+                least.set(changed, plain[changed]);
             }
         }
     }

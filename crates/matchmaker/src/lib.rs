@@ -1,6 +1,7 @@
-//! The matchmaker: who plays whom, as a pure function of the tickets that wait, the time and a policy.
+//! The matchmaker: who plays whom, as a pure function of the tickets that wait, the time and a policy; and how
+//! strong everybody is ([`Rating`], one for each [`SpeedClass`]).
 //!
-//! [`pair`] is all there is to it. What it promises:
+//! What [`pair`] promises:
 //!
 //! - Nobody is in two pairs, and nobody meets himself or whom either of both excludes.
 //! - Both accept each other: the gap of their ratings is inside both windows, which widen with waiting, and
@@ -45,12 +46,15 @@
 //! ```
 
 mod explanation;
+mod group;
 mod lane;
 mod least;
 mod leftover;
 mod pairing;
 mod policy;
 mod queue;
+mod rating;
+mod speed_class;
 mod ticket;
 mod time_controls;
 
@@ -58,5 +62,7 @@ pub use explanation::{Pair, Pairing, Terms, Waiting, Why};
 pub use pairing::pair;
 pub use policy::{Policy, PolicyError, PolicyNumbers};
 pub use queue::{TICKETS_MAX, TooManyTickets};
+pub use rating::{MatchScore, Rating};
+pub use speed_class::SpeedClass;
 pub use ticket::{Ticket, TicketContent, TicketError, TicketId};
 pub use time_controls::{TimeControlPlace, TimeControls};

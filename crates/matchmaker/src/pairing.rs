@@ -1,8 +1,9 @@
 //! Oldest first, each takes the nearest who accepts him.
 
-use crate::lane::Lanes;
+use crate::lane::{Found, Lanes};
 use crate::leftover;
 use crate::queue::{Queue, TooManyTickets, Waiter};
+use crate::ticket::Relation;
 use crate::{Pair, Pairing, Policy, Terms, Ticket, Waiting, Why};
 
 /// Pairs `tickets` as of `now_ms`, a stamp of the clock that made their times.
@@ -24,23 +25,27 @@ pub fn pair<'a>(tickets: &'a [Ticket], now_ms: u64, policy: &Policy) -> Result<P
     let mut lanes = Lanes::new(&queue);
     let mut is_paired = vec![false; queue.waiters.len()];
     let mut pairs = Vec::with_capacity(queue.waiters.len() / 2);
-    for spot in queue.by_age.iter().copied() {
-        if is_paired[spot as usize] {
+    for (rank, older) in queue.waiters.iter().enumerate() {
+        if is_paired[rank] {
             continue;
         }
-        lanes.remove(&queue, spot);
-        let best =
-            lanes.best(&queue, spot, |older, younger| may_meet(&queue, older, younger, now_ms, policy));
-        if let Some(other) = best.map(|found| found.spot)
-            && let Some(pair) = explain(&queue, queue.waiter(spot), queue.waiter(other), now_ms, policy)
+        lanes.remove(&queue, older);
+        // Nearly always the nearest may be met. Asking for lists last keeps all others out of the caches.
+        let may_meet = |younger: &Waiter| may_meet(&queue, older, younger, now_ms, policy);
+        let best = match lanes.best(&queue, older, |_| true) {
+            Some(nearest) if !may_meet(queue.waiter(nearest.rank)) => lanes.best(&queue, older, may_meet),
+            nearest => nearest,
+        };
+        if let Some(Found { rank: other, .. }) = best
+            && let Some(pair) = explain(&queue, older, queue.waiter(other), now_ms, policy)
         {
-            lanes.remove(&queue, other);
-            is_paired[spot as usize] = true;
+            lanes.remove(&queue, queue.waiter(other));
+            is_paired[rank] = true;
             is_paired[other as usize] = true;
             pairs.push(pair);
         }
     }
-    let mut waiting = leftover::explain(&queue, &lanes, &is_paired, policy);
+    let mut waiting = leftover::explain(&queue, &is_paired, policy);
     waiting.extend(queue.second.iter().map(|(ticket, first)| Waiting {
         ticket,
         window_points: policy.window_points(ticket, now_ms),
@@ -56,15 +61,16 @@ fn may_meet(queue: &Queue<'_>, older: &Waiter, younger: &Waiter, now_ms: u64, po
         return true;
     }
     let (a, b) = (queue.ticket(older), queue.ticket(younger));
-    if a.excludes(b.player()) || b.excludes(a.player()) {
+    let (a_of_b, b_of_a) = (a.relation_to(b), b.relation_to(a));
+    if a_of_b.is_excluded || b_of_a.is_excluded {
         return false;
     }
-    older.is_past_bound || (accepts(a, b, now_ms, policy) && accepts(b, a, now_ms, policy))
+    older.is_past_bound || (accepts(a, a_of_b, now_ms, policy) && accepts(b, b_of_a, now_ms, policy))
 }
 
 /// Whether `ticket` does not mind that its player met the other one, if he did.
-fn accepts(ticket: &Ticket, other: &Ticket, now_ms: u64, policy: &Policy) -> bool {
-    policy.accepts_rematch(ticket, now_ms) || !ticket.has_met(other.player())
+const fn accepts(ticket: &Ticket, other: Relation, now_ms: u64, policy: &Policy) -> bool {
+    !other.was_met || policy.accepts_rematch(ticket, now_ms)
 }
 
 /// Nothing if they have no time control in common.
@@ -81,13 +87,12 @@ fn explain<'a>(
     let younger_window_points = u32::from(younger.window_points.unsigned_abs());
     let is_inside = gap_points <= older_window_points.min(younger_window_points);
     let may_list = older.sketch.may_list(younger.sketch);
-    let terms = if !is_inside {
+    let relations = may_list.then(|| (a.relation_to(b), b.relation_to(a)));
+    let (a_of_b, b_of_a) = relations.unwrap_or_default();
+    let both_accept = accepts(a, a_of_b, now_ms, policy) && accepts(b, b_of_a, now_ms, policy);
+    let terms = if !is_inside || !both_accept {
         Terms::PastBound
-    } else if !may_list {
-        Terms::BothWindows
-    } else if !(accepts(a, b, now_ms, policy) && accepts(b, a, now_ms, policy)) {
-        Terms::PastBound
-    } else if a.has_met(b.player()) || b.has_met(a.player()) {
+    } else if a_of_b.was_met || b_of_a.was_met {
         Terms::Rematch
     } else {
         Terms::BothWindows

@@ -152,7 +152,7 @@ impl Policy {
             _ if growth == 0 => return None,
             points => (points * 1_000).div_ceil(growth),
         };
-        let met_ms = if ticket.has_met(other.player()) { self.0.rematch_after_ms } else { 0 };
+        let met_ms = if ticket.relation_to(other).was_met { self.0.rematch_after_ms } else { 0 };
         Some(ticket.created_ms().saturating_add(wide_ms.max(met_ms)))
     }
 

@@ -1,5 +1,6 @@
 //! What pairing knows of a player who waits.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use thiserror::Error;
@@ -62,14 +63,28 @@ pub struct Ticket {
     /// Sixteen bits hold the range, and let a pairing read half as much.
     rating_points: i16,
     deviation_points: u32,
-    /// Sorted, as is the next.
-    exclusions: Box<[Box<str>]>,
-    recent_opponents: Box<[Box<str>]>,
+    /// Of the names in `listed`, in order: a look is nearly always over after these few bytes.
+    listed_hashes: Box<[u32]>,
+    listed: Box<[Listed]>,
     sketch: Sketch,
 }
 
+/// A player in one of a ticket's lists, or in both.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Listed {
+    name: Box<str>,
+    relation: Relation,
+}
+
+/// What a ticket says of another player.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) struct Relation {
+    pub(crate) is_excluded: bool,
+    pub(crate) was_met: bool,
+}
+
 /// The names of a ticket in two words, so that pairing seldom has to read them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Sketch {
     /// A hash of the player's name, the same in every process: no key is drawn, as nothing is here. Whoever
     /// makes hashes collide gains nothing, as names are compared then.
@@ -79,20 +94,21 @@ pub(crate) struct Sketch {
 }
 
 impl Sketch {
-    fn new(player: &str, listed: [&[Box<str>]; 2]) -> Self {
-        let bits = listed.into_iter().flatten().map(|name| bit(hash(name)));
-        Self { player_hash: hash(player), listed_bits: bits.fold(0, |all, bit| all | bit) }
+    fn new(player: &str, listed_hashes: &[u32]) -> Self {
+        let bits = listed_hashes.iter().map(|hash| bits(*hash));
+        Self { player_hash: hash(player), listed_bits: bits.fold(0, |all, bits| all | bits) }
     }
 
     /// Whether one of both may have the other in a list; if not, neither has.
     pub(crate) const fn may_list(self, other: Self) -> bool {
-        (self.listed_bits & bit(other.player_hash)) | (other.listed_bits & bit(self.player_hash)) != 0
+        let (of_self, of_other) = (bits(self.player_hash), bits(other.player_hash));
+        self.listed_bits & of_other == of_other || other.listed_bits & of_self == of_self
     }
 }
 
-/// One of 64.
-const fn bit(hash: u32) -> u64 {
-    1 << (hash >> 26)
+/// Two of 64: of ten names in a list one other in fourteen has both, where one in seven has one.
+const fn bits(hash: u32) -> u64 {
+    1 << (hash >> 26) | 1 << (hash >> 20 & 63)
 }
 
 fn hash(name: &str) -> u32 {
@@ -164,19 +180,19 @@ impl Ticket {
         if content.player.len() > Self::NAME_MAX_BYTES {
             return Err(TicketError::NameTooLong);
         }
-        let exclusions = names("exclusions", content.exclusions, Self::EXCLUSIONS_MAX)?;
-        let recent_opponents =
-            names("recent_opponents", content.recent_opponents, Self::RECENT_OPPONENTS_MAX)?;
+        check_names("exclusions", &content.exclusions, Self::EXCLUSIONS_MAX)?;
+        check_names("recent_opponents", &content.recent_opponents, Self::RECENT_OPPONENTS_MAX)?;
+        let (listed_hashes, listed) = listed(content.exclusions, content.recent_opponents);
         Ok(Self {
-            sketch: Sketch::new(&content.player, [&exclusions, &recent_opponents]),
+            sketch: Sketch::new(&content.player, &listed_hashes),
             created_ms: content.created_ms,
             id: content.id,
             player: content.player.into(),
             time_controls: content.time_controls,
             rating_points,
             deviation_points: content.deviation_points,
-            exclusions,
-            recent_opponents,
+            listed_hashes,
+            listed,
         })
     }
 
@@ -233,29 +249,85 @@ impl Ticket {
     /// Whether he never wants to meet `player`.
     #[must_use]
     pub fn excludes(&self, player: &str) -> bool {
-        lists(&self.exclusions, player)
+        self.relation(hash(player), player).is_excluded
     }
 
     /// Whether he met `player` lately.
     #[must_use]
     pub fn has_met(&self, player: &str) -> bool {
-        lists(&self.recent_opponents, player)
+        self.relation(hash(player), player).was_met
+    }
+
+    /// What it says of the player of `other`.
+    pub(crate) fn relation_to(&self, other: &Self) -> Relation {
+        self.relation(other.sketch.player_hash, &other.player)
+    }
+
+    fn relation(&self, player_hash: u32, player: &str) -> Relation {
+        let start = self.listed_hashes.partition_point(|hash| *hash < player_hash);
+        let same = self.listed_hashes[start..].iter().take_while(|hash| **hash == player_hash).count();
+        let found = self.listed[start..start + same].iter().find(|listed| *listed.name == *player);
+        found.map_or_else(Relation::default, |listed| listed.relation)
     }
 }
 
-fn names(field: &'static str, names: Vec<String>, max: usize) -> Result<Box<[Box<str>]>, TicketError> {
+fn check_names(field: &'static str, names: &[String], max: usize) -> Result<(), TicketError> {
     if names.len() > max {
         return Err(TicketError::TooMany { field, max });
     }
     if names.iter().any(|name| name.len() > Ticket::NAME_MAX_BYTES) {
         return Err(TicketError::NameTooLong);
     }
-    let mut names: Vec<Box<str>> = names.into_iter().map(String::into_boxed_str).collect();
-    names.sort_unstable();
-    names.dedup();
-    Ok(names.into())
+    Ok(())
 }
 
-fn lists(sorted: &[Box<str>], player: &str) -> bool {
-    sorted.binary_search_by(|name| (**name).cmp(player)).is_ok()
+/// Everybody in one of both lists once, in the order of the hashes.
+fn listed(exclusions: Vec<String>, recent_opponents: Vec<String>) -> (Box<[u32]>, Box<[Listed]>) {
+    let mut all = BTreeMap::<(u32, Box<str>), Relation>::new();
+    for name in exclusions {
+        all.entry((hash(&name), name.into())).or_default().is_excluded = true;
+    }
+    for name in recent_opponents {
+        all.entry((hash(&name), name.into())).or_default().was_met = true;
+    }
+    let (hashes, listed): (Vec<u32>, Vec<Listed>) =
+        all.into_iter().map(|((hash, name), relation)| (hash, Listed { name, relation })).unzip();
+    (hashes.into(), listed.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two names with the same hash.
+    fn collision() -> [String; 2] {
+        let mut seen = BTreeMap::new();
+        let mut names = (0..).map(|number| format!("players/{number}"));
+        names.find_map(|name| Some([seen.insert(hash(&name), name.clone())?, name])).expect("endless names")
+    }
+
+    #[test]
+    fn names_of_one_hash_are_not_taken_for_each_other() {
+        let [one, other] = collision();
+        let ticket = |player: &str, exclusions: &[&String], recent_opponents: &[&String]| {
+            Ticket::new(TicketContent {
+                id: TicketId::from_bytes([0; 16]),
+                player: player.to_owned(),
+                created_ms: 0,
+                time_controls: crate::TimeControlPlace::all().collect(),
+                rating_points: 1500,
+                deviation_points: 50,
+                exclusions: exclusions.iter().copied().cloned().collect(),
+                recent_opponents: recent_opponents.iter().copied().cloned().collect(),
+            })
+        };
+        let ann = ticket("ann", &[&one], &[&one]).expect("a ticket");
+        assert!(ann.excludes(&one) && ann.has_met(&one));
+        assert!(!ann.excludes(&other) && !ann.has_met(&other));
+        let other_ticket = ticket(&other, &[], &[]).expect("a ticket");
+        assert_eq!(ann.relation_to(&other_ticket), Relation::default());
+        let bob = ticket("bob", &[&other], &[&one]).expect("a ticket");
+        assert!(bob.excludes(&other) && !bob.has_met(&other));
+        assert!(bob.has_met(&one) && !bob.excludes(&one));
+    }
 }

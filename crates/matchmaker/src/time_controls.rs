@@ -53,16 +53,6 @@ impl TimeControls {
         self.0 == 0
     }
 
-    /// How many there are.
-    pub(crate) const fn count(self) -> u32 {
-        self.0.count_ones()
-    }
-
-    /// How many of them come before `place`.
-    pub(crate) const fn count_before(self, place: TimeControlPlace) -> u32 {
-        (self.0 & ((1 << place.0) - 1)).count_ones()
-    }
-
     /// Those that are in both sets.
     #[must_use]
     pub const fn common(self, other: Self) -> Self {

@@ -1,9 +1,11 @@
-//! What pairing promises, one file a group of promises.
+//! What pairing and ratings promise, one file a group of promises.
 
 mod model;
 mod pairs;
 mod policies;
 mod properties;
+mod ratings;
 mod script;
+mod speed_classes;
 mod tickets;
 mod waiting;

@@ -56,6 +56,22 @@ fn tickets() -> impl Strategy<Value = Vec<Ticket>> {
     })
 }
 
+/// So many of different players that the index has several levels.
+fn long_queue() -> impl Strategy<Value = Vec<Ticket>> {
+    vec(content(), 1_100..1_300).prop_map(|contents| {
+        let numbered = (0_u32..).zip(contents);
+        numbered
+            .map(|(number, content)| {
+                let mut id = [0; 16];
+                id[..4].copy_from_slice(&number.wrapping_mul(2_654_435_769).to_be_bytes());
+                let id = TicketId::from_bytes(id);
+                let player = format!("players/{number}");
+                Ticket::new(TicketContent { id, player, ..content }).expect("a legal ticket")
+            })
+            .collect()
+    })
+}
+
 fn numbers() -> impl Strategy<Value = PolicyNumbers> {
     let windows = (0..200_u32, 0..300_u32, prop_oneof![Just(0), 0..30_u32], 0..100_u32);
     (windows, 0..50_000_u64, 0..50_000_u64).prop_map(|((start, more, growth, percent), rematch, rest)| {
@@ -145,5 +161,18 @@ proptest! {
             prop_assert_eq!(pair(&tickets, opens_ms - 1, &policy).unwrap().pairs.len(), 0);
             prop_assert_eq!(pair(&tickets, opens_ms, &policy).unwrap().pairs.len(), 1);
         }
+    }
+}
+
+proptest! {
+    // The model looks at every two of them.
+    #![proptest_config(ProptestConfig { cases: 5, max_shrink_iters: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn in_a_long_queue_too_the_oldest_takes_the_nearest(tickets in long_queue(), numbers in numbers()) {
+        let pairing = pair(&tickets, NOW_MS, &Policy::new(numbers).unwrap()).unwrap();
+        let pairs: Vec<_> = pairing.pairs.iter().map(|pair| (pair.older.id(), pair.younger.id())).collect();
+        let told = model::pairs(&tickets, NOW_MS, &numbers);
+        prop_assert_eq!(pairs, told.iter().map(|(older, younger)| (older.id(), younger.id())).collect::<Vec<_>>());
     }
 }

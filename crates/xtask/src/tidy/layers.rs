@@ -44,29 +44,33 @@ pub(super) const LAYERS: &[Layer] = &[
         outside: Outside::Only(&["thiserror"]),
     },
     // Who plays whom is a pure function of tickets and time.
-    Layer { package: "matchmaker", own: Own::Only(&[]), outside: Outside::Only(&["thiserror"]) },
+    Layer {
+        package: "matchmaker",
+        own: Own::Only(&[]),
+        outside: Outside::Only(&["skillratings", "thiserror"]),
+    },
     // Opponents are functions of a position and a seed: no clock, no ambient randomness.
     Layer { package: "bot", own: Own::Only(&["rules"]), outside: Outside::Only(&["chacha20", "thiserror"]) },
     // Traits and records in terms of the domain; no back end, no wire.
     Layer {
         package: "store",
-        own: Own::Only(&["rules", "sealing", "referee"]),
+        own: Own::Only(&["rules", "sealing", "referee", "matchmaker"]),
         outside: Outside::Never(&[RPC, BACK_ENDS]),
     },
     Layer {
         package: "store-embedded",
-        own: Own::Only(&["rules", "sealing", "referee", "store"]),
+        own: Own::Only(&["rules", "sealing", "referee", "matchmaker", "store"]),
         outside: Outside::Never(&[RPC]),
     },
     Layer {
         package: "store-redis",
-        own: Own::Only(&["rules", "sealing", "referee", "store"]),
+        own: Own::Only(&["rules", "sealing", "referee", "matchmaker", "store"]),
         outside: Outside::Never(&[RPC]),
     },
     // Any store can be put under the suite, so it knows none.
     Layer {
         package: "store-conformance",
-        own: Own::Only(&["rules", "sealing", "referee", "store"]),
+        own: Own::Only(&["rules", "sealing", "referee", "matchmaker", "store"]),
         outside: Outside::Never(&[RPC, BACK_ENDS]),
     },
     // Generated code and the error table know no domain type.
@@ -76,7 +80,7 @@ pub(super) const LAYERS: &[Layer] = &[
     // The one place that knows both wire and domain; it is handed its store.
     Layer {
         package: "service",
-        own: Own::Only(&["rules", "sealing", "referee", "store", "wire", "middleware"]),
+        own: Own::Only(&["rules", "sealing", "referee", "matchmaker", "bot", "store", "wire", "middleware"]),
         outside: Outside::Never(&[BACK_ENDS]),
     },
     // A client sees what every other client sees.

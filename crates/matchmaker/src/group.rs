@@ -1,0 +1,53 @@
+//! Which of 32 neighbours are there.
+
+use crate::queue::Spot;
+
+/// A set of places in a group, from 0 to 31.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Group(u32);
+
+impl Group {
+    /// Places in a group.
+    pub(crate) const SIZE: usize = u32::BITS as usize;
+
+    /// The group of a spot, and its place there.
+    pub(crate) const fn of(spot: Spot) -> (usize, usize) {
+        (spot as usize / Self::SIZE, spot as usize % Self::SIZE)
+    }
+
+    pub(crate) const fn insert(&mut self, place: usize) {
+        self.0 |= 1 << place;
+    }
+
+    pub(crate) const fn remove(&mut self, place: usize) {
+        self.0 &= !(1 << place);
+    }
+
+    /// Those at or after `place`.
+    pub(crate) const fn from(self, place: usize) -> Self {
+        Self(self.0 & (u32::MAX << place))
+    }
+
+    /// Those before `place`.
+    pub(crate) const fn before(self, place: usize) -> Self {
+        Self(self.0 & !(u32::MAX << place))
+    }
+}
+
+impl Iterator for Group {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let place = self.0.trailing_zeros() as usize;
+        self.0 &= self.0.wrapping_sub(1);
+        (place < Self::SIZE).then_some(place)
+    }
+}
+
+impl DoubleEndedIterator for Group {
+    fn next_back(&mut self) -> Option<usize> {
+        let place = self.0.checked_ilog2()? as usize;
+        self.remove(place);
+        Some(place)
+    }
+}
