@@ -5,7 +5,7 @@
 
 use rules::{Position, Seat, Status};
 
-use crate::lines::{self, AXES};
+use crate::lines::{self, AXES, Starts};
 use crate::weights::WEIGHTS;
 
 /// Features of a position.
@@ -62,34 +62,62 @@ fn counts(position: &Position, seat: Seat) -> [i32; FEATURES] {
     let (own, eggs) = (position.turtle_bits(seat), position.egg_bits());
     let prey = position.turtle_bits(seat.opponent()) | eggs;
     let empty = position.legal_bits();
-    let mut windows = [0; 5];
-    let (mut completing, mut building, mut egg_blocked) = (0, 0, 0);
-    for axis in AXES {
-        let open = axis.windows(own, prey);
-        let without_eggs = if eggs == 0 { open } else { axis.windows(own, prey & !eggs) };
-        for turtles in 1..5 {
-            windows[turtles] += open[turtles].count_ones();
-            egg_blocked += turtles as u32 * (without_eggs[turtles] & !open[turtles]).count_ones();
-        }
-        completing |= axis.cells_of_five(open[4]);
-        building |= axis.cells_of_five(open[3]);
-    }
-    let completing = (completing & empty).count_ones();
+    let mut patterns = Patterns::default();
+    patterns.add::<0>(own, prey, eggs);
+    patterns.add::<1>(own, prey, eggs);
+    patterns.add::<2>(own, prey, eggs);
+    patterns.add::<3>(own, prey, eggs);
+    let [_, one, two, three, four] = &patterns.open;
+    let completing = (patterns.completing & empty).count_ones();
     let captures = lines::captures(own, prey, empty).count_ones().min(CAPTURES_MAX);
+    let egg_blocked = if eggs == 0 { 0 } else { patterns.egg_blocked_turtles() };
     [
-        windows[1],
-        windows[2],
-        windows[3],
-        windows[4],
+        one.count(),
+        two.count(),
+        three.count(),
+        four.count(),
         u32::from(completing > 0),
         u32::from(completing > 1),
         u32::from(completing > 2),
         captures,
         if eggs == 0 { 0 } else { captures },
         egg_blocked,
-        (building & empty).count_ones().min(FOURS_MAX),
+        (patterns.building & empty).count_ones().min(FOURS_MAX),
     ]
     .map(|count| count as i32)
+}
+
+/// What one side has on all axes. Windows of five are told apart by the turtles in them.
+#[derive(Default)]
+struct Patterns {
+    open: [Starts; 5],
+    /// Windows that only eggs block.
+    egg_blocked: [Starts; 5],
+    /// All cells of windows with four turtles, and with three.
+    completing: u128,
+    building: u128,
+}
+
+impl Patterns {
+    /// Adds one of [`AXES`]. Which one is known when this is compiled, so that shifts are by constants: they take
+    /// a third of the time of others.
+    #[inline]
+    fn add<const AXIS: usize>(&mut self, own: u128, prey: u128, eggs: u128) {
+        let axis = AXES[AXIS];
+        let open = axis.windows(own, prey);
+        self.open.iter_mut().zip(open).for_each(|(all, starts)| all.add(axis, starts));
+        if eggs != 0 {
+            let without_eggs = axis.windows(own, prey & !eggs);
+            let blocked = without_eggs.into_iter().zip(open).map(|(without, open)| without & !open);
+            self.egg_blocked.iter_mut().zip(blocked).for_each(|(all, starts)| all.add(axis, starts));
+        }
+        self.completing |= axis.cells_of_five(open[4]);
+        self.building |= axis.cells_of_five(open[3]);
+    }
+
+    fn egg_blocked_turtles(&self) -> u32 {
+        (0..).zip(&self.egg_blocked).map(|(turtles, windows)| turtles * windows.count()).sum()
+    }
 }
 
 /// The logistic function, scaled to −1 to 1, which is tanh(sum / 2), by its Padé approximant of degree 3 over

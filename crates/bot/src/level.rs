@@ -15,19 +15,20 @@ pub struct Level(u8);
 const CANDIDATES: usize = 16;
 
 /// The budget of levels 1 to 4. More rounds change no choice that counts.
-const ONE_PLY: [Ply; 1] = [Ply { candidates: CANDIDATES, rounds: 200, payoffs_max: CANDIDATES * CANDIDATES }];
+const ONE_PLY: [Ply; 1] = [Ply { candidates: CANDIDATES, rounds: 200, payoffs_max: 0 }];
 
-/// The budget of level 5: about 2 ms of a core.
+/// The budget of level 5: about 5 ms of a core. Here and at level 6 the second turn has more cells than strength
+/// needs: with 10, somebody who is shown the strategy and looks two turns ahead wins a tenth more.
 const TWO_PLIES: [Ply; 2] = [
-    Ply { candidates: 12, rounds: 200, payoffs_max: 100 },
-    Ply { candidates: 10, rounds: 80, payoffs_max: 100 },
+    Ply { candidates: CANDIDATES, rounds: 200, payoffs_max: CANDIDATES * CANDIDATES },
+    Ply { candidates: 14, rounds: 200, payoffs_max: 0 },
 ];
 
-/// The budget of level 6: some ten times that of level 5.
+/// The budget of level 6: some five times that of level 5.
 const THREE_PLIES: [Ply; 3] = [
-    Ply { candidates: 12, rounds: 200, payoffs_max: 60 },
-    Ply { candidates: 8, rounds: 60, payoffs_max: 20 },
-    Ply { candidates: 7, rounds: 50, payoffs_max: 49 },
+    Ply { candidates: CANDIDATES, rounds: 200, payoffs_max: 80 },
+    Ply { candidates: 14, rounds: 80, payoffs_max: 20 },
+    Ply { candidates: 7, rounds: 50, payoffs_max: 0 },
 ];
 
 /// How much levels 1 to 3 err: a cell that loses this much of the expected result (from −1 to 1) against the

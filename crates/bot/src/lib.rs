@@ -30,23 +30,11 @@
 //! | 6 | three turns |
 //!
 //! Where the look ends, the [`evaluator`] judges. Of the turns in between only those are played out that the
-//! equilibrium rests on (the double oracle method). Bots look ahead by the newest rules; what they choose is
-//! legal by any.
+//! equilibrium rests on (the double oracle method); a look by three turns begins where one by two has ended. Bots
+//! look ahead by the newest rules; what they choose is legal by any.
 //!
-//! # How they fare
-//!
-//! Scores by `cargo run --release -p bot --example ladder -- GAMES LEVEL`, 200 games for levels 1 to 4 and 220
-//! for level 6 against the level below, 100 for most others: they are good to a tenth. A response is by somebody
-//! who is shown the strategy; a replay, by somebody who plays again what won before.
-//!
-//! | level | against the level below | response, one turn | two turns | replay |
-//! | --- | --- | --- | --- | --- |
-//! | 1 | 1.00 | 1.00 | | |
-//! | 2 | 0.81 | 1.00 | | |
-//! | 3 | 0.79 | 0.97 | | |
-//! | 4 | 0.83 | 0.61 | 0.97 | 0.00 |
-//! | 5 | 0.71 | 0.37 | 0.65 | 0.00 |
-//! | 6 | 0.59 | 0.34 | 0.60 | |
+//! How the levels fare, and what each gives away to whoever knows it, is in `docs/bots.md`, as `wts bots` has
+//! measured it.
 
 pub mod arena;
 mod candidates;

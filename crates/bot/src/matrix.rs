@@ -40,11 +40,15 @@ impl Matrix {
         self.payoffs[row][column]
     }
 
+    pub(crate) fn set(&mut self, row: usize, column: usize, payoff: f32) {
+        self.payoffs[row][column] = payoff;
+    }
+
     /// What each row yields on average against a mixed strategy of the columns.
     pub(crate) fn row_payoffs(&self, column: &Line) -> Line {
         let mut payoffs = [0.0; SIZE_MAX];
         for (payoff, line) in payoffs.iter_mut().zip(&self.payoffs) {
-            *payoff = line.iter().zip(column).map(|(payoff, share)| payoff * share).sum();
+            *payoff = product(line, column);
         }
         payoffs
     }
@@ -60,7 +64,7 @@ impl Matrix {
             columns.learn(&combine(&self.payoffs, &rows.strategy).map(|payoff| -payoff), round as f32);
         }
         let (row, column) = (rows.average(), columns.average());
-        let value = self.row_payoffs(&column).iter().zip(&row).map(|(payoff, share)| payoff * share).sum();
+        let value = product(&self.row_payoffs(&column), &row);
         Solution { row, column, value }
     }
 
@@ -78,6 +82,18 @@ fn combine(lines: &[Line; SIZE_MAX], shares: &Line) -> Line {
         }
     }
     sum
+}
+
+/// The sum of the products of what stands in the same place. Four sums side by side: in one, each addition
+/// would wait for the one before.
+fn product(one: &Line, other: &Line) -> f32 {
+    let mut sums = [0.0; 4];
+    for (one, other) in one.chunks_exact(4).zip(other.chunks_exact(4)) {
+        for (sum, (one, other)) in sums.iter_mut().zip(one.iter().zip(other)) {
+            *sum += one * other;
+        }
+    }
+    sums.iter().sum()
 }
 
 /// One side on its way to a strategy.
@@ -98,7 +114,7 @@ impl Learner {
 
     /// Takes in what each choice would have got, and how much this round counts.
     fn learn(&mut self, payoffs: &Line, weight: f32) {
-        let expected: f32 = self.strategy.iter().zip(payoffs).map(|(share, payoff)| share * payoff).sum();
+        let expected = product(&self.strategy, payoffs);
         for (regret, payoff) in self.regrets.iter_mut().zip(payoffs).take(self.choices) {
             *regret = (*regret + payoff - expected).max(0.0);
         }
@@ -107,9 +123,10 @@ impl Learner {
     }
 
     fn match_regrets(&mut self) {
-        let total: f32 = self.regrets.iter().sum();
+        let total = product(&self.regrets, &[1.0; SIZE_MAX]);
         if total > f32::EPSILON {
-            self.strategy = self.regrets.map(|regret| regret / total);
+            let unit = 1.0 / total;
+            self.strategy = self.regrets.map(|regret| regret * unit);
         } else {
             self.strategy[..self.choices].fill(1.0 / self.choices as f32);
         }

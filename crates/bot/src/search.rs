@@ -11,7 +11,8 @@ pub(crate) struct Ply {
     pub(crate) candidates: usize,
     /// Rounds of the solver.
     pub(crate) rounds: u32,
-    /// Payoffs that are looked into by the plies below; the others count as they look at once.
+    /// Payoffs that are looked into by the plies below, each time that one more of these is used; the others
+    /// count as they looked before.
     pub(crate) payoffs_max: usize,
 }
 
@@ -22,8 +23,8 @@ impl Ply {
             [] => 0,
             [ply] => (ply.candidates * ply.candidates) as u32,
             [ply, below @ ..] => {
-                let deeper = ply.payoffs_max as u32 * (1 + Self::turns_max(below));
-                (ply.candidates * ply.candidates) as u32 + deeper
+                let looks = (1..=below.len()).map(|depth| 1 + Self::turns_max(&below[..depth]));
+                (ply.candidates * ply.candidates) as u32 + ply.payoffs_max as u32 * looks.sum::<u32>()
             }
         }
     }
@@ -47,7 +48,7 @@ pub(crate) struct Game {
 
 /// A share that a best response need not look at.
 const SHARE_MIN: f32 = 0.005;
-/// A share in the solution at first sight that lets a cell take part from the start.
+/// A share in the solution of the look before that lets a cell take part from the start.
 const FIRST_SHARE_MIN: f32 = 0.05;
 /// A response that gains no more than this, of a result from −1 to 1, is none.
 const GAIN_MIN: f32 = 0.001;
@@ -68,26 +69,28 @@ impl Search {
             plies.split_first().unwrap_or((&Ply { candidates: 1, rounds: 1, payoffs_max: 0 }, &[]));
         let mine = candidates::best(position, self.seat, ply.candidates);
         let theirs = candidates::best(position, self.seat.opponent(), ply.candidates);
-        let first_sight = Matrix::new(mine.len(), theirs.len(), |row, column| {
+        let mut payoffs = Matrix::new(mine.len(), theirs.len(), |row, column| {
             self.value_after(position, mine[row], theirs[column], &[])
         });
-        let solution = first_sight.solve(ply.rounds);
-        if below.is_empty() {
-            let row_payoffs = first_sight.row_payoffs(&solution.column);
-            return Game { mine, row: solution.row, row_payoffs, value: solution.value };
+        let mut solution = payoffs.solve(ply.rounds);
+        // Each look is deeper by a turn than the one before, which has found where it begins, and tells the
+        // payoffs that it does not look into.
+        for depth in 1..=below.len() {
+            let mut oracle = DoubleOracle {
+                search: self,
+                position,
+                below: &below[..depth],
+                mine: &mine,
+                theirs: &theirs,
+                payoffs,
+                looked_into: [[false; SIZE_MAX]; SIZE_MAX],
+                payoffs_left: ply.payoffs_max,
+            };
+            solution = oracle.solve(&solution, ply.rounds);
+            payoffs = oracle.payoffs;
         }
-        let mut oracle = DoubleOracle {
-            search: self,
-            position,
-            below,
-            mine: &mine,
-            theirs: &theirs,
-            first_sight,
-            payoffs: [[None; SIZE_MAX]; SIZE_MAX],
-            payoffs_left: ply.payoffs_max,
-        };
-        let solution = oracle.solve(&solution, ply.rounds);
-        Game { mine, row: solution.row, row_payoffs: solution.row_payoffs, value: solution.value }
+        let row_payoffs = payoffs.row_payoffs(&solution.column);
+        Game { mine, row: solution.row, row_payoffs, value: solution.value }
     }
 
     /// What a turn leads to, looking further by `plies`.
@@ -123,20 +126,14 @@ struct DoubleOracle<'a> {
     below: &'a [Ply],
     mine: &'a [Cell],
     theirs: &'a [Cell],
-    first_sight: Matrix,
-    payoffs: [[Option<f32>; SIZE_MAX]; SIZE_MAX],
+    /// As deep as they are known so far.
+    payoffs: Matrix,
+    looked_into: [[bool; SIZE_MAX]; SIZE_MAX],
     payoffs_left: usize,
 }
 
-/// A solution of the whole game, and what each row yields against it as far as that is known.
-struct DeepSolution {
-    row: Line,
-    row_payoffs: Line,
-    value: f32,
-}
-
 impl DoubleOracle<'_> {
-    fn solve(&mut self, first: &Solution, rounds: u32) -> DeepSolution {
+    fn solve(&mut self, first: &Solution, rounds: u32) -> Solution {
         let mut rows = support(&first.row);
         let mut columns = support(&first.column);
         loop {
@@ -150,7 +147,7 @@ impl DoubleOracle<'_> {
             let better_row = better(&row_payoffs[..self.mine.len()], solution.value, &rows);
             let better_column = better(&column_payoffs[..self.theirs.len()], -solution.value, &columns);
             if better_row.is_none() && better_column.is_none() {
-                return DeepSolution { row, row_payoffs, value: solution.value };
+                return Solution { row, column, value: solution.value };
             }
             // Each round adds a cell, so there are no more rounds than cells.
             rows.extend(better_row);
@@ -181,17 +178,14 @@ impl DoubleOracle<'_> {
     }
 
     fn payoff(&mut self, row: usize, column: usize) -> f32 {
-        if let Some(payoff) = self.payoffs[row][column] {
-            return payoff;
-        }
-        let payoff = if self.payoffs_left > 0 {
+        if self.payoffs_left > 0 && !self.looked_into[row][column] {
             self.payoffs_left -= 1;
-            self.search.value_after(self.position, self.mine[row], self.theirs[column], self.below)
-        } else {
-            self.first_sight.payoff(row, column)
-        };
-        self.payoffs[row][column] = Some(payoff);
-        payoff
+            self.looked_into[row][column] = true;
+            let deeper =
+                self.search.value_after(self.position, self.mine[row], self.theirs[column], self.below);
+            self.payoffs.set(row, column, deeper);
+        }
+        self.payoffs.payoff(row, column)
     }
 }
 

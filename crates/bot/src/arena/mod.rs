@@ -9,7 +9,7 @@ use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng as _, SeedableRng as _};
 use rules::{Cell, PerSeat, Position, Seat, Status};
 
-use crate::{GameOver, Level, choose};
+use crate::{GameOver, Level, MixedStrategy, analyse};
 
 pub use response::best_response;
 pub use score::{Interval, Score};
@@ -23,13 +23,9 @@ pub enum Player {
     /// A level.
     Bot(Level),
     /// Somebody who is shown the mixed strategy of his opponent before every turn, though not what is drawn from
-    /// it, and answers it best: see [`best_response`].
-    Responder {
-        /// The level he plays against.
-        opponent: Level,
-        /// Turns that he looks ahead.
-        foresight: Foresight,
-    },
+    /// it, and answers it best: see [`best_response`]. Whoever is no bot has none, and is taken to be the random
+    /// level.
+    Responder(Foresight),
     /// Somebody who plays the cells of an earlier game again, in order, and any legal cell instead of an occupied
     /// one or after the last.
     Replayer(Vec<Cell>),
@@ -60,14 +56,12 @@ pub fn game(players: PerSeat<&Player>, seed: u64) -> Record {
     let mut position = Position::initial();
     let mut turns = Vec::new();
     while turns.len() < TURNS_MAX {
-        let turn = turns.len();
-        let black = players.black.choose(&position, Seat::Black, turn, seeds.next_u64());
-        let white = players.white.choose(&position, Seat::White, turn, seeds.next_u64());
-        let (Ok(black), Ok(white)) = (black, white) else { break };
-        if position.advance(black, white).is_err() {
+        let draws = PerSeat { black: seeds.next_u64(), white: seeds.next_u64() };
+        let Ok(cells) = choices(players, &position, turns.len(), draws) else { break };
+        if position.advance(cells.black, cells.white).is_err() {
             break;
         }
-        turns.push(PerSeat { black, white });
+        turns.push(cells);
     }
     Record { turns, status: position.outcome().status }
 }
@@ -109,15 +103,35 @@ pub fn replays(level: Level, games: u32, seed: u64) -> Score {
     score
 }
 
-impl Player {
-    fn choose(&self, position: &Position, seat: Seat, turn: usize, seed: u64) -> Result<Cell, GameOver> {
-        match self {
-            Self::Bot(level) => choose(position, seat, *level, seed),
-            Self::Responder { opponent, foresight } => best_response(position, seat, *opponent, *foresight),
-            Self::Replayer(cells) => match cells.get(turn) {
-                Some(&cell) if position.is_empty(cell) => Ok(cell),
-                _ => choose(position, seat, Level::EASIEST, seed),
-            },
+/// What both choose in a turn; the first is number 0. A strategy is found once, for whoever plays by it and
+/// whoever is shown it.
+fn choices(
+    players: PerSeat<&Player>,
+    position: &Position,
+    turn: usize,
+    draws: PerSeat<u64>,
+) -> Result<PerSeat<Cell>, GameOver> {
+    let strategy = |seat| players[seat].strategy(position, seat);
+    let strategies = PerSeat { black: strategy(Seat::Black)?, white: strategy(Seat::White)? };
+    let choose = |seat| match players[seat] {
+        Player::Responder(foresight) => {
+            best_response(position, seat, &strategies[seat.opponent()], *foresight)
         }
+        Player::Replayer(cells) if cells.get(turn).is_some_and(|&cell| position.is_empty(cell)) => {
+            Ok(cells[turn])
+        }
+        Player::Bot(_) | Player::Replayer(_) => strategies[seat].draw(draws[seat]).ok_or(GameOver),
+    };
+    Ok(PerSeat { black: choose(Seat::Black)?, white: choose(Seat::White)? })
+}
+
+impl Player {
+    /// What can be known of a choice before it is made.
+    fn strategy(&self, position: &Position, seat: Seat) -> Result<MixedStrategy, GameOver> {
+        let level = match self {
+            Self::Bot(level) => *level,
+            Self::Responder(_) | Self::Replayer(_) => Level::EASIEST,
+        };
+        Ok(analyse(position, seat, level)?.strategy)
     }
 }

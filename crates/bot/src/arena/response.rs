@@ -4,7 +4,7 @@ use rules::{Cell, Position, Seat};
 
 use super::Foresight;
 use crate::search::{Ply, Search};
-use crate::{GameOver, Level, MixedStrategy, analyse};
+use crate::{GameOver, MixedStrategy};
 
 /// How the second turn of [`Foresight::Two`] is looked at.
 const NEXT_TURN: [Ply; 1] = [Ply { candidates: 12, rounds: 100, payoffs_max: 144 }];
@@ -12,9 +12,8 @@ const NEXT_TURN: [Ply; 1] = [Ply { candidates: 12, rounds: 100, payoffs_max: 144
 /// Cells that [`Foresight::Two`] looks further from: those that do best in the first turn.
 const CANDIDATES: usize = 16;
 
-/// The cell that does best, by the evaluator, against the mixed strategy with which `opponent` plays this
-/// position from the other seat. All legal cells are looked at, and the best 16 once more where a second turn
-/// is.
+/// The cell that does best, by the evaluator, against the mixed strategy with which the other seat plays this
+/// position. All legal cells are looked at, and the best 16 once more where a second turn is.
 ///
 /// # Errors
 ///
@@ -22,15 +21,14 @@ const CANDIDATES: usize = 16;
 pub fn best_response(
     position: &Position,
     seat: Seat,
-    opponent: Level,
+    strategy: &MixedStrategy,
     foresight: Foresight,
 ) -> Result<Cell, GameOver> {
-    let strategy = analyse(position, seat.opponent(), opponent)?.strategy;
     let mut search = Search::new(seat);
-    let mut ranked = ranked(position, position.legal_cells(), &strategy, &[], &mut search);
+    let mut ranked = ranked(position, position.legal_cells(), strategy, &[], &mut search);
     if foresight == Foresight::Two {
         ranked.truncate(CANDIDATES);
-        ranked = self::ranked(position, ranked.into_iter(), &strategy, &NEXT_TURN, &mut search);
+        ranked = self::ranked(position, ranked.into_iter(), strategy, &NEXT_TURN, &mut search);
     }
     ranked.first().copied().ok_or(GameOver)
 }

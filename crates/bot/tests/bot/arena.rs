@@ -1,7 +1,7 @@
 //! The arena plays by the rules and counts right.
 
 use bot::arena::{self, Foresight, Player, Score, best_response};
-use bot::{GameOver, Level};
+use bot::{GameOver, Level, analyse};
 use rules::{PerSeat, Position, Seat, Status};
 
 use crate::boards::{FIVE, FOUR, board, cell};
@@ -59,15 +59,29 @@ fn an_interval_holds_the_score_and_narrows() {
 fn a_best_response_takes_what_the_strategy_leaves_open() {
     // White is random, so that black's open row is almost never stopped: complete it.
     let position = board(FOUR);
+    let random = analyse(&position, Seat::White, Level::EASIEST).unwrap().strategy;
     for foresight in [Foresight::One, Foresight::Two] {
-        let answer = best_response(&position, Seat::Black, Level::EASIEST, foresight);
+        let answer = best_response(&position, Seat::Black, &random, foresight);
         assert_eq!(answer, Ok(cell("F1")));
     }
 }
 
 #[test]
+fn a_responder_answers_the_strategy_that_the_bot_draws_from() {
+    let level = Level::ALL[4];
+    let players = PerSeat { black: &Player::Bot(level), white: &Player::Responder(Foresight::One) };
+    let mut position = Position::initial();
+    for turn in arena::game(players, 3).turns {
+        let strategy = analyse(&position, Seat::Black, level).unwrap().strategy;
+        assert_eq!(best_response(&position, Seat::White, &strategy, Foresight::One), Ok(turn.white));
+        assert!(strategy.share(turn.black) > 0.0);
+        position.advance(turn.black, turn.white).unwrap();
+    }
+}
+
+#[test]
 fn knowing_a_level_that_errs_beats_it() {
-    let responder = Player::Responder { opponent: Level::ALL[2], foresight: Foresight::One };
+    let responder = Player::Responder(Foresight::One);
     assert!(arena::contest(&responder, &Player::Bot(Level::ALL[2]), 10, 1).mean() > 0.7);
 }
 
@@ -75,5 +89,6 @@ fn knowing_a_level_that_errs_beats_it() {
 fn a_game_that_is_over_has_no_response() {
     let position = board(FIVE);
     assert_eq!(position.outcome().status, Status::BlackWins);
-    assert_eq!(best_response(&position, Seat::White, Level::EASIEST, Foresight::One), Err(GameOver));
+    let random = analyse(&Position::initial(), Seat::Black, Level::EASIEST).unwrap().strategy;
+    assert_eq!(best_response(&position, Seat::White, &random, Foresight::One), Err(GameOver));
 }

@@ -30,6 +30,14 @@ fn an_equilibrium_stands_in_the_way_of_a_row() {
 }
 
 #[test]
+fn the_highest_levels_look_further_each() {
+    let mut rows = FOUR;
+    rows[8] = "wbb......";
+    let turns = [4, 5, 6].map(|level| analyse(&board(rows), Seat::White, Level::ALL[level]).unwrap().turns);
+    assert!(turns[1] > 10 * turns[0] && turns[2] > 2 * turns[1], "{turns:?}");
+}
+
+#[test]
 fn a_win_is_worth_more_than_any_chance() {
     let mut rows = FOUR;
     rows[8] = ".bbbb....";

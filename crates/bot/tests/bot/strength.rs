@@ -21,6 +21,11 @@ fn erring_less_wins_more() {
 }
 
 #[test]
+fn looking_further_wins_more() {
+    assert!(score(5, 4, 12) > 0.6);
+}
+
+#[test]
 fn a_won_game_cannot_be_replayed() {
     assert!(replays(Level::ALL[4], 20, 5).mean() < 0.3);
 }
