@@ -11,7 +11,7 @@ use crate::draw;
 use crate::ending::{Finish, Verdict};
 use crate::game::{Match, OpenTurn, Phase, Revealing};
 use crate::record::TurnRecord;
-use crate::settings::SealMode;
+use crate::settings::{SealMode, Settings};
 use crate::time::{Now, Stamp};
 
 /// What happened to a match, for whoever listens.
@@ -33,14 +33,40 @@ pub enum Event {
 pub enum FollowUp {
     /// The list of matches of this seat's player must show where the match stands.
     Index(Seat),
+    /// The record of this seat's player must count the match, and his rating where it is ranked.
+    Record(Seat),
+    /// This seat's player is free for another match.
+    Release(Seat),
+    /// The match never began, which was not this seat's fault: its player waits again, as long as he has.
+    Requeue(Seat),
 }
 
 impl FollowUp {
-    /// Both players' lists.
-    #[must_use]
-    pub fn index_both() -> Vec<Self> {
-        Seat::BOTH.map(Self::Index).to_vec()
+    /// The lists of all who are not bots.
+    pub(crate) fn index(settings: &Settings) -> Vec<Self> {
+        people(settings).map(Self::Index).collect()
     }
+
+    /// All that the end of `game` causes.
+    fn of_end(game: &Match, finish: &Finish) -> Vec<Self> {
+        let mut all = Self::index(&game.settings);
+        let decided = !matches!(finish.result, MatchResult::Aborted | MatchResult::Void);
+        if decided && game.settings.bot.is_none() {
+            all.extend(Seat::BOTH.map(Self::Record));
+        }
+        if let Some(origin) = &game.origin {
+            all.extend(people(&game.settings).map(|seat| match origin.tickets[seat] {
+                Some(_) if game.was_let_down(seat, finish) => Self::Requeue(seat),
+                _ => Self::Release(seat),
+            }));
+        }
+        all
+    }
+}
+
+/// The seats that no bot plays.
+fn people(settings: &Settings) -> impl Iterator<Item = Seat> {
+    Seat::BOTH.into_iter().filter(|seat| !settings.is_bot(*seat))
 }
 
 /// A new state of a match, to be committed as a whole.
@@ -114,17 +140,22 @@ impl Match {
                 refused(Refusal::MatchNotStarted)
             }
             (Phase::Waiting { .. }, Command::Abort) => self.abort(MatchResult::Aborted, now),
-            (Phase::Waiting { .. } | Phase::Open(_) | Phase::Revealing(_), Command::LostHistory) => {
-                self.lose_history(now)
-            }
             (
-                Phase::Waiting { .. } | Phase::Open(_) | Phase::Revealing(_),
+                Phase::Waiting { .. } | Phase::Open(_) | Phase::Revealing(_) | Phase::BotDue { .. },
+                Command::LostHistory,
+            ) => self.lose_history(now),
+            (
+                Phase::Waiting { .. } | Phase::Open(_) | Phase::Revealing(_) | Phase::BotDue { .. },
                 Command::ClaimHistory { seat, claim },
             ) => self.claim_history(*seat, *claim, now),
 
-            (Phase::Open(_) | Phase::Revealing(_) | Phase::Finished(_), Command::Join { .. }) => {
-                unchanged(Answer::Done)
-            }
+            (
+                Phase::Open(_) | Phase::Revealing(_) | Phase::BotDue { .. } | Phase::Finished(_),
+                Command::Join { .. },
+            ) => unchanged(Answer::Done),
+            (Phase::BotDue { .. }, Command::Seal(seal)) => self.seal_before_turn(seal, now),
+            (Phase::BotDue { .. }, Command::Draw(draw)) => refused(self.not_open(draw.turn)),
+            (Phase::BotDue { .. }, Command::Reveal(reveal)) => refused(self.not_open(reveal.turn)),
             (Phase::Open(open) | Phase::Revealing(Revealing { open, .. }), Command::Seal(seal)) => {
                 self.seal(open, seal, now)
             }
@@ -136,11 +167,16 @@ impl Match {
             }
             (Phase::Open(open), Command::Reveal(reveal)) => refused(no_reveal(open.turn, reveal.turn)),
             (Phase::Revealing(revealing), Command::Reveal(reveal)) => self.reveal(revealing, reveal, now),
-            (Phase::Open(_) | Phase::Revealing(_), Command::Resign { seat, request_id }) => {
+            (
+                Phase::Open(_) | Phase::Revealing(_) | Phase::BotDue { .. },
+                Command::Resign { seat, request_id },
+            ) => {
                 let verdict = Verdict::win(seat.opponent(), EndReason::Resignation, now);
                 self.end_by(verdict, *seat, request_id)
             }
-            (Phase::Open(_) | Phase::Revealing(_), Command::Abort) => self.abort(MatchResult::Void, now),
+            (Phase::Open(_) | Phase::Revealing(_) | Phase::BotDue { .. }, Command::Abort) => {
+                self.abort(MatchResult::Void, now)
+            }
 
             (Phase::Finished(finish), Command::Seal(seal)) => self.seal_after_end(finish, seal),
             (Phase::Finished(finish), Command::Reveal(reveal)) => self.reveal_after_end(finish, reveal),
@@ -169,9 +205,9 @@ impl Match {
         let mut now_joined = joined;
         now_joined[seat] = true;
         let next = if now_joined[seat.opponent()] {
-            events.push(Event::TurnOpened { turn: 1 });
-            let open = OpenTurn::new(1, now, self.clock_ms);
-            Self { started: Some(now), ..self.followed_by(Phase::Open(open), now) }
+            let (phase, opened) = self.next_turn(1, self.clock_ms, now);
+            events.extend(opened);
+            Self { started: Some(now), ..self.followed_by(phase, now) }
         } else {
             self.followed_by(Phase::Waiting { joined: now_joined, start_by }, now)
         };
@@ -179,6 +215,19 @@ impl Match {
             Change { next: Arc::new(next), not_after: self.deadline(), events, follow_ups: Vec::new() },
             Answer::Done,
         )
+    }
+
+    /// A turn that opens now. Against a bot it opens with the bot's seal.
+    pub(crate) fn next_turn(&self, turn: u32, clock_ms: PerSeat<u64>, now: Stamp) -> (Phase, Option<Event>) {
+        match self.settings.bot {
+            Some(_) => (Phase::BotDue { since: now }, None),
+            None => (Phase::Open(OpenTurn::new(turn, now, clock_ms)), Some(Event::TurnOpened { turn })),
+        }
+    }
+
+    /// Why a turn that has passed, or that waits for the bot, cannot be played.
+    pub(crate) const fn not_open(&self, turn: u32) -> Refusal {
+        if turn <= self.resolved { Refusal::TurnClosed { turn } } else { Refusal::TurnNotOpenYet { turn } }
     }
 
     /// Ends the match because a seat asked for it.
@@ -201,6 +250,7 @@ impl Match {
             settings: self.settings.clone(),
             parties: Arc::clone(&self.parties),
             rematch_of: self.rematch_of,
+            origin: self.origin.clone(),
             created: self.created,
             started: self.started,
             outage_ms: self.outage_ms,
@@ -215,13 +265,10 @@ impl Match {
     }
 }
 
+/// The end of a match, which `next` is.
 pub(crate) fn finished(next: Match, not_after: Option<Stamp>) -> Change {
-    Change {
-        next: Arc::new(next),
-        not_after,
-        events: vec![Event::Finished],
-        follow_ups: FollowUp::index_both(),
-    }
+    let follow_ups = next.finish().map(|finish| FollowUp::of_end(&next, finish)).unwrap_or_default();
+    Change { next: Arc::new(next), not_after, events: vec![Event::Finished], follow_ups }
 }
 
 pub(crate) const fn unchanged(answer: Answer) -> Transition {

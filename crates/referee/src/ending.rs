@@ -20,6 +20,8 @@ pub struct Finish {
     pub unresolved: PerSeat<Option<SealFacts>>,
     /// What else each seat had asked for in that turn.
     pub requests: PerSeat<TurnRequests>,
+    /// Who had joined by then.
+    pub joined: PerSeat<bool>,
     /// Who resigned, and the name of his request.
     pub by: Option<(Seat, RequestId)>,
     /// h_end.
@@ -47,6 +49,8 @@ impl Verdict {
             Phase::Waiting { start_by, .. } => no_show(*start_by, now),
             Phase::Open(open) => flag(open, now),
             Phase::Revealing(revealing) => unrevealed(game, revealing, now),
+            // It is not the player's time that runs.
+            Phase::BotDue { .. } => None,
         };
         let idle = Self { result: MatchResult::Void, reason: EndReason::Idle, at: game.idle_by };
         match passed {
@@ -90,6 +94,10 @@ impl Verdict {
             at: self.at,
             unresolved,
             requests,
+            joined: match &game.phase {
+                Phase::Waiting { joined, .. } => *joined,
+                _ => PerSeat { black: true, white: true },
+            },
             by,
             end_hash: sealing::end_hash(&game.hash, &ending),
         };

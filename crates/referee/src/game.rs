@@ -10,6 +10,7 @@ use crate::apply::{Change, FollowUp};
 use crate::command::RequestId;
 use crate::ending::Finish;
 use crate::lost_history::HistoryClaim;
+use crate::origin::Origin;
 use crate::settings::{Settings, TimeControl};
 use crate::time::{Now, Stamp};
 
@@ -108,6 +109,11 @@ pub enum Phase {
     Open(OpenTurn),
     /// A turn waits for reveals.
     Revealing(Revealing),
+    /// The bot's seal is awaited: the next turn and its clock open with it.
+    BotDue {
+        /// Since when.
+        since: Stamp,
+    },
     /// It is over.
     Finished(Finish),
 }
@@ -123,6 +129,8 @@ pub struct Match {
     pub parties: Arc<PerSeat<Party>>,
     /// The finished match that this one is a rematch of.
     pub rematch_of: Option<MatchId>,
+    /// What its end concerns beside the match; shared like the parties.
+    pub origin: Option<Arc<Origin>>,
     /// When it was created.
     pub created: Stamp,
     /// When turn 1 opened.
@@ -156,6 +164,8 @@ pub struct NewMatch {
     pub parties: PerSeat<Party>,
     /// The finished match that this one is a rematch of.
     pub rematch_of: Option<MatchId>,
+    /// Tickets and ratings; none for a casual match that nobody queued for.
+    pub origin: Option<Origin>,
 }
 
 impl Match {
@@ -168,12 +178,15 @@ impl Match {
             TimeControl::PerTurn { turn_ms } => turn_ms,
             TimeControl::Bank { initial_ms, .. } => initial_ms,
         };
+        let follow_ups = FollowUp::index(&new.settings);
+        let joined = PerSeat::from_fn(|seat| new.settings.is_bot(seat));
         let hash = sealing::match_hash(new.id, &new.settings.fields(), new.parties.as_ref());
         let next = Self {
             id: new.id,
             settings: new.settings,
             parties: Arc::new(new.parties),
             rematch_of: new.rematch_of,
+            origin: new.origin.map(Arc::new),
             created: now.stamp,
             started: None,
             outage_ms: now.outage_ms,
@@ -183,14 +196,9 @@ impl Match {
             hash,
             clock_ms: PerSeat { black: clock_ms, white: clock_ms },
             claims: PerSeat::default(),
-            phase: Phase::Waiting { joined: PerSeat::default(), start_by },
+            phase: Phase::Waiting { joined, start_by },
         };
-        Change {
-            next: Arc::new(next),
-            not_after: None,
-            events: Vec::new(),
-            follow_ups: FollowUp::index_both(),
-        }
+        Change { next: Arc::new(next), not_after: None, events: Vec::new(), follow_ups }
     }
 
     /// h_0: what the chain of turn hashes begins with.
@@ -210,7 +218,7 @@ impl Match {
     pub const fn open_turn(&self) -> Option<&OpenTurn> {
         match &self.phase {
             Phase::Open(open) => Some(open),
-            Phase::Waiting { .. } | Phase::Revealing(_) | Phase::Finished(_) => None,
+            Phase::Waiting { .. } | Phase::Revealing(_) | Phase::BotDue { .. } | Phase::Finished(_) => None,
         }
     }
 
@@ -219,7 +227,16 @@ impl Match {
     pub const fn turn_in_play(&self) -> Option<&OpenTurn> {
         match &self.phase {
             Phase::Open(open) | Phase::Revealing(Revealing { open, .. }) => Some(open),
-            Phase::Waiting { .. } | Phase::Finished(_) => None,
+            Phase::Waiting { .. } | Phase::BotDue { .. } | Phase::Finished(_) => None,
+        }
+    }
+
+    /// The seat of the bot whose seal is awaited.
+    #[must_use]
+    pub fn bot_due(&self) -> Option<Seat> {
+        match &self.phase {
+            Phase::BotDue { .. } => self.settings.bot.map(|bot| bot.seat),
+            Phase::Waiting { .. } | Phase::Open(_) | Phase::Revealing(_) | Phase::Finished(_) => None,
         }
     }
 
@@ -228,7 +245,7 @@ impl Match {
     pub const fn finish(&self) -> Option<&Finish> {
         match &self.phase {
             Phase::Finished(finish) => Some(finish),
-            Phase::Waiting { .. } | Phase::Open(_) | Phase::Revealing(_) => None,
+            Phase::Waiting { .. } | Phase::Open(_) | Phase::Revealing(_) | Phase::BotDue { .. } => None,
         }
     }
 
@@ -239,6 +256,7 @@ impl Match {
             Phase::Finished(_) => None,
             Phase::Waiting { start_by, .. } => start_by.iter().copied().chain([self.idle_by]).min(),
             Phase::Revealing(revealing) => Some(revealing.reveal_by.min(self.idle_by)),
+            Phase::BotDue { .. } => Some(self.idle_by),
             Phase::Open(open) => Seat::BOTH
                 .into_iter()
                 .filter(|seat| open.seals[*seat].is_none())
@@ -248,10 +266,16 @@ impl Match {
         }
     }
 
-    /// The first moment at which a tick changes the match. None only once it is finished.
+    /// The first moment at which the service has to do something: a tick changes the match, or its bot is to
+    /// move. None only once it is finished.
     #[must_use]
     pub fn due(&self) -> Option<Stamp> {
-        self.deadline().map(|deadline| deadline.plus_ms(1))
+        match &self.phase {
+            Phase::BotDue { since } => Some(*since),
+            Phase::Waiting { .. } | Phase::Open(_) | Phase::Revealing(_) | Phase::Finished(_) => {
+                self.deadline().map(|deadline| deadline.plus_ms(1))
+            }
+        }
     }
 
     /// The same match with its deadlines under a later outage sum.
@@ -272,7 +296,7 @@ impl Match {
             Phase::Revealing(revealing) => {
                 revealing.reveal_by = revealing.reveal_by.plus_ms(shift_ms);
             }
-            Phase::Finished(_) => {}
+            Phase::BotDue { .. } | Phase::Finished(_) => {}
         }
         Cow::Owned(moved)
     }

@@ -20,6 +20,7 @@
 //!     settings: Settings::default(),
 //!     parties: PerSeat { black: party("players/ann"), white: party("players/bob") },
 //!     rematch_of: None,
+//!     origin: None,
 //! };
 //! let waiting = Match::create(new, Now::at_ms(1_000)).next;
 //! let one = waiting.apply(&Command::Join { seat: Seat::Black }, Now::at_ms(2_000)).change.unwrap().next;
@@ -33,6 +34,7 @@ mod draw;
 mod ending;
 mod game;
 mod lost_history;
+mod origin;
 mod record;
 mod resolution;
 mod reveal;
@@ -48,6 +50,7 @@ pub use draw::has_open_offer;
 pub use ending::Finish;
 pub use game::{DrawAnswer, Match, NewMatch, OpenTurn, Phase, Revealing, Seal, SealFacts, TurnRequests};
 pub use lost_history::HistoryClaim;
+pub use origin::{Origin, PinnedRating, TicketRef};
 pub use record::TurnRecord;
 pub use rules::RulesVersion;
 pub use settings::{Bot, Mode, SealMode, SealStatus, Settings, SettingsError, Spectators, TimeControl};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use rules::{PerSeat, Position};
 use sealing::TurnFacts;
 
-use crate::apply::{Change, Event, FollowUp};
+use crate::apply::{Change, Event, finished};
 use crate::command::Refusal;
 use crate::ending::Verdict;
-use crate::game::{Match, OpenTurn, Phase, Seal};
+use crate::game::{Match, OpenTurn, Seal};
 use crate::record::TurnRecord;
 use crate::time::Stamp;
 
@@ -26,20 +26,18 @@ impl Match {
         let turn_limit = u64::from(self.settings.turn_limit);
         let (before, after) = (self.position.outcome(), position.outcome());
         let ended = sealing::decided_by_turn(&before, &after, record.turn, turn_limit);
-        let next_turn = OpenTurn::new(record.turn + 1, now, clock_ms);
-        let opened = Event::TurnOpened { turn: next_turn.turn };
-        let mut next = self.followed_by(Phase::Open(next_turn), now);
+        let (phase, opened) = self.next_turn(record.turn + 1, clock_ms, now);
+        let mut next = self.followed_by(phase, now);
         (next.resolved, next.position, next.hash) = (record.turn, position, record.hash);
         next.clock_ms = clock_ms;
         let resolved = Event::TurnResolved(Arc::new(record));
-        let (events, follow_ups) = match ended {
-            None => (vec![resolved, opened], Vec::new()),
-            Some((result, reason)) => {
-                next = Verdict { result, reason, at: now }.end_resolved(&next);
-                (vec![resolved, Event::Finished], FollowUp::index_both())
-            }
+        let Some((result, reason)) = ended else {
+            let events = [resolved].into_iter().chain(opened).collect();
+            return Ok(Change { next: Arc::new(next), not_after, events, follow_ups: Vec::new() });
         };
-        Ok(Change { next: Arc::new(next), not_after, events, follow_ups })
+        let mut change = finished(Verdict { result, reason, at: now }.end_resolved(&next), not_after);
+        change.events.insert(0, resolved);
+        Ok(change)
     }
 
     /// Plays both moves. Returns the board after them, and the turn's record. Both are legal: server-sealed

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rules::Seat;
 
-use crate::apply::{Change, Transition, changed, refused};
+use crate::apply::{Change, Event, Transition, changed, refused};
 use crate::command::{Answer, Refusal, SealCommand, SealedMove};
 use crate::ending::Finish;
 use crate::game::{Match, OpenTurn, Phase, Revealing, Seal, SealFacts};
@@ -34,13 +34,7 @@ impl Match {
         if opening.as_ref().is_some_and(|opening| !self.position.is_empty(opening.cell)) {
             return refused(Refusal::CellOccupied);
         }
-        let facts = SealFacts {
-            commitment: commitment_of(self, &self.hash, command),
-            sealed: now,
-            request_id: command.request_id.clone(),
-            key_id: Arc::clone(&command.key_id),
-            signature: command.signature,
-        };
+        let facts = self.seal_facts(command, now);
         if !self.is_signed_by(seat, &facts) {
             return refused(Refusal::SignatureInvalid);
         }
@@ -50,6 +44,46 @@ impl Match {
         match self.sealed(sealed, seat, now) {
             Ok(change) => changed(change, Answer::Sealed(receipt)),
             Err(refusal) => refused(refusal),
+        }
+    }
+
+    /// A seal while the bot's is awaited. The bot's own opens the turn: its commitment is known before the player
+    /// moves, and no time of the player's runs while it is late.
+    pub(crate) fn seal_before_turn(&self, command: &SealCommand, now: Stamp) -> Transition {
+        let turn = self.resolved + 1;
+        if let Err(refusal) = self.check_turn(turn, command) {
+            return refused(refusal);
+        }
+        if !self.settings.is_bot(command.seat) {
+            return refused(Refusal::TurnNotOpenYet { turn });
+        }
+        let SealedMove::Opening(opening) = &command.sealed else {
+            return refused(Refusal::SealModeMismatch);
+        };
+        if !self.position.is_empty(opening.cell) {
+            return refused(Refusal::CellOccupied);
+        }
+        let facts = self.seal_facts(command, now);
+        let receipt = self.receipt(command.seat, turn, &facts);
+        let mut open = OpenTurn::new(turn, now, self.clock_ms);
+        open.seals[command.seat] = Some(Seal { facts, opening: Some(opening.clone()) });
+        let change = Change {
+            next: Arc::new(self.followed_by(Phase::Open(open), now)),
+            not_after: self.deadline(),
+            events: vec![Event::TurnOpened { turn }],
+            follow_ups: Vec::new(),
+        };
+        changed(change, Answer::Sealed(receipt))
+    }
+
+    /// The public side of a seal.
+    fn seal_facts(&self, command: &SealCommand, now: Stamp) -> SealFacts {
+        SealFacts {
+            commitment: commitment_of(self, &self.hash, command),
+            sealed: now,
+            request_id: command.request_id.clone(),
+            key_id: Arc::clone(&command.key_id),
+            signature: command.signature,
         }
     }
 

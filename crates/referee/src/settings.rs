@@ -185,6 +185,12 @@ impl Settings {
     /// The idle limit where none is named, ms.
     pub const IDLE_DEFAULT_MS: u64 = 30 * DAY_MS;
 
+    /// Whether a bot plays this seat.
+    #[must_use]
+    pub fn is_bot(&self, seat: Seat) -> bool {
+        self.bot.is_some_and(|bot| bot.seat == seat)
+    }
+
     /// Checks every range, and that this referee can run such a match.
     ///
     /// # Errors
@@ -206,14 +212,19 @@ impl Settings {
         if let SealMode::CommitReveal { reveal_ms } = self.seal_mode {
             in_range("reveal_time", reveal_ms, Self::REVEAL_MIN_MS, Self::REVEAL_MAX_MS, "ms")?;
         }
-        if self.mode == Mode::Ranked {
-            return Err(unsupported("mode", "ranked matches cannot be had yet; use CASUAL"));
-        }
         if let Some(start_ms) = self.start_ms {
             in_range("start_time", start_ms, Self::START_MIN_MS, Self::START_MAX_MS, "ms")?;
         }
-        if self.bot.is_some() {
-            return Err(unsupported("bot", "it is set by CreateBotMatch only; leave it unset"));
+        if self.mode == Mode::Ranked && self.start_ms.is_none() {
+            let what = "players are reserved for a ranked match, which must begin or end soon; set it";
+            return Err(unsupported("start_time", what));
+        }
+        if self.bot.is_some() && self.mode == Mode::Ranked {
+            return Err(unsupported("mode", "a match against a bot does not count; use CASUAL"));
+        }
+        if self.bot.is_some() && self.seal_status == SealStatus::Hidden {
+            let what = "a bot's seal shows, so that it cannot have seen yours; use VISIBLE";
+            return Err(unsupported("seal_status", what));
         }
         in_range("turn_limit", u64::from(self.turn_limit), 1, u64::from(Self::TURN_LIMIT_MAX), "turns")?;
         in_range("idle_limit", self.idle_ms, Self::IDLE_MIN_MS, Self::IDLE_MAX_MS, "ms")

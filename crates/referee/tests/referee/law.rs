@@ -57,8 +57,10 @@ fn moves_on(before: &Match, change: &Change) {
     );
     let ends = change.events.last() == Some(&Event::Finished);
     assert_eq!(ends, next.finish().is_some(), "the end is told");
-    let follow_ups = if ends { FollowUp::index_both() } else { Vec::new() };
-    assert_eq!(change.follow_ups, follow_ups, "the end is shown in both players' lists");
+    let people = Seat::BOTH.into_iter().filter(|seat| next.settings.bot.is_none_or(|bot| bot.seat != *seat));
+    let lists: Vec<_> = people.filter(|_| ends).map(FollowUp::Index).collect();
+    assert!(change.follow_ups.starts_with(&lists), "the end is shown in all players' lists");
+    assert!(ends || change.follow_ups.is_empty(), "nothing but the end causes anything elsewhere");
 }
 
 /// A reveal that is held shows that it is there and nothing else; an offer or an answer leaves seals and
@@ -107,6 +109,10 @@ fn is_due_when_time_changes_it(game: &Match, now: Now) {
         return;
     };
     assert!(game.finish().is_none(), "a finished match is never due");
+    if let Phase::BotDue { since } = moved.phase {
+        assert_eq!(due, since, "a bot is to move at once");
+        return;
+    }
     let tick_at = |stamp: Stamp| moved.apply(&Command::Tick, Now { stamp, outage_ms: now.outage_ms }).change;
     let early = Stamp::from_ms(due.as_ms() - 1);
     assert_eq!(tick_at(early), None, "a deadline is inclusive");

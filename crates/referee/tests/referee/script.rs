@@ -97,6 +97,7 @@ pub(crate) fn new_match(settings: Settings) -> NewMatch {
         settings,
         parties: PerSeat { black: party("players/ann", None), white: party("players/bob", Some(white_key)) },
         rematch_of: None,
+        origin: None,
     }
 }
 

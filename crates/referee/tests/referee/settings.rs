@@ -73,15 +73,20 @@ fn every_range_is_inclusive_and_nothing_beyond_it_is_taken() {
 }
 
 #[test]
-fn what_cannot_be_had_yet_is_refused_by_name() {
+fn what_does_not_go_together_is_refused_by_name() {
     let bank = TimeControl::Bank { initial_ms: 60_000, increment_ms: 0 };
+    let ranked = Settings { mode: Mode::Ranked, start_ms: Some(20_000), ..DEFAULT };
+    let against_bot = Settings { bot: Some(Bot { seat: Seat::Black, level: 1 }), ..DEFAULT };
     for (settings, field) in [
-        (Settings { mode: Mode::Ranked, ..DEFAULT }, "mode"),
-        (Settings { bot: Some(Bot { seat: Seat::Black, level: 1 }), ..DEFAULT }, "bot"),
+        (Settings { start_ms: None, ..ranked.clone() }, "start_time"),
+        (Settings { bot: against_bot.bot, ..ranked.clone() }, "mode"),
+        (Settings { seal_status: SealStatus::Hidden, ..against_bot.clone() }, "seal_status"),
         (Settings { seal_status: SealStatus::Hidden, time: bank, ..DEFAULT }, "seal_status"),
     ] {
         check_field(settings, Some(field));
     }
+    check_field(ranked, None);
+    check_field(against_bot, None);
     check_field(Settings { seal_status: SealStatus::Hidden, ..DEFAULT }, None);
     check_field(Settings { spectators: Spectators::Live, ..DEFAULT }, None);
     check_field(Settings { seal_status: SealStatus::Hidden, ..REVEALED }, None);

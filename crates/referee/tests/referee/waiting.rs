@@ -139,7 +139,7 @@ fn without_a_start_time_only_the_idle_limit_bounds_the_wait() {
 #[test]
 fn a_new_match_is_shown_in_both_players_lists() {
     let created = Match::create(new_match(DEFAULT), Now { stamp: at(0), outage_ms: 0 });
-    assert_eq!(created.follow_ups, FollowUp::index_both());
+    assert_eq!(created.follow_ups, Seat::BOTH.map(FollowUp::Index));
     assert!(created.events.is_empty());
     assert_eq!(created.not_after, None);
 }
