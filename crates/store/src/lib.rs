@@ -17,7 +17,10 @@ pub mod keys;
 mod match_store;
 mod nodes;
 mod player;
+mod player_record;
 mod request;
+mod reservation;
+mod ticket;
 mod version;
 
 pub use clock::{Clock, OUTAGE_MIN_MS, ScriptedClock, SystemClock};
@@ -28,7 +31,13 @@ pub use invite::{Closing, Invite, InviteEnd, InviteId, InviteStore};
 pub use match_store::{Commit, CommitOutcome, Due, Hints, HintsLost, Loaded, MatchStore, Passage, Stored};
 pub use nodes::{Glance, NodeId, NodeStore};
 pub use player::{Indexed, PageKey, PlayerHints, PlayerStore};
+pub use player_record::{PlayerRecord, Ranked, RecordStore, Speed, Standing};
 pub use request::{RequestKey, RequestRecord, RequestStore};
+pub use reservation::{Entry, Held, Reservation, ReservationStore};
+pub use ticket::{
+    BotFallback, Claim, Met, PoolCursor, PoolName, PoolPage, SeenTicket, Ticket, TicketName, TicketNameError,
+    TicketState, TicketStore, Wish,
+};
 pub use version::{Shard, Version};
 
 use thiserror::Error;
@@ -53,6 +62,28 @@ pub enum StoreError {
 }
 
 /// Everything a node needs of its store.
-pub trait Store: MatchStore + InviteStore + PlayerStore + RequestStore + NodeStore + FeedStore {}
+pub trait Store:
+    MatchStore
+    + InviteStore
+    + PlayerStore
+    + RequestStore
+    + NodeStore
+    + FeedStore
+    + TicketStore
+    + ReservationStore
+    + RecordStore
+{
+}
 
-impl<S: MatchStore + InviteStore + PlayerStore + RequestStore + NodeStore + FeedStore> Store for S {}
+impl<S> Store for S where
+    S: MatchStore
+        + InviteStore
+        + PlayerStore
+        + RequestStore
+        + NodeStore
+        + FeedStore
+        + TicketStore
+        + ReservationStore
+        + RecordStore
+{
+}

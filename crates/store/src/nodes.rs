@@ -39,11 +39,17 @@ impl NodeId {
     /// ```
     #[must_use]
     pub fn owner(nodes: &[Self], shard: Shard) -> Option<Self> {
-        nodes.iter().copied().max_by_key(|node| (node.weight(shard), *node))
+        Self::owner_of(nodes, &shard.0.to_be_bytes())
     }
 
-    fn weight(self, shard: Shard) -> [u8; 32] {
-        Sha256::new().chain_update(self.0.to_be_bytes()).chain_update(shard.0.to_be_bytes()).finalize().into()
+    /// The node that looks after something else, by its name: [`NodeId::owner`] of that.
+    #[must_use]
+    pub fn owner_of(nodes: &[Self], name: &[u8]) -> Option<Self> {
+        nodes.iter().copied().max_by_key(|node| (node.weight(name), *node))
+    }
+
+    fn weight(self, name: &[u8]) -> [u8; 32] {
+        Sha256::new().chain_update(self.0.to_be_bytes()).chain_update(name).finalize().into()
     }
 }
 

@@ -14,4 +14,5 @@ mod store {
     mod round_trip;
     mod rules_versions;
     mod secrecy;
+    mod tickets;
 }

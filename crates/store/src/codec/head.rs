@@ -15,7 +15,7 @@ use super::field::{
 };
 use super::record::follow_up::FollowUp as StoredFollowUp;
 use super::record::head::Phase as StoredPhase;
-use super::{CodecError, FORMAT, Keyring, board, record, seal, settings};
+use super::{CodecError, FORMAT, Keyring, board, origin, record, seal, settings};
 use crate::{Stored, Version};
 
 /// Writes a match as it is stored. The openings of its unresolved moves go into boxes under the current
@@ -57,6 +57,7 @@ pub fn encode_head(
         phase: Some(write_phase(&game.phase, &lock)?),
         black_claim: game.claims.black.as_ref().map(write_claim),
         white_claim: game.claims.white.as_ref().map(write_claim),
+        origin: game.origin.as_deref().map(origin::write),
     })
 }
 
@@ -91,6 +92,7 @@ fn read_head(bytes: &[u8], keyring: Option<&Keyring>) -> Result<Stored, CodecErr
         settings: settings::read(&required(head.settings, "Head.settings")?)?,
         parties: Arc::new(parties),
         rematch_of: optional(&head.rematch_of, "Head.rematch_of", MatchId::from_bytes)?,
+        origin: head.origin.map(origin::read).transpose()?.map(Arc::new),
         created: Stamp::from_ms(head.created_ms),
         started: head.started_ms.map(Stamp::from_ms),
         outage_ms: head.outage_ms,
@@ -103,7 +105,7 @@ fn read_head(bytes: &[u8], keyring: Option<&Keyring>) -> Result<Stored, CodecErr
             black: head.black_claim.as_ref().map(read_claim).transpose()?,
             white: head.white_claim.as_ref().map(read_claim).transpose()?,
         },
-        phase: read_phase(required(head.phase, "Head.phase")?, match_id, keyring)?,
+        phase: read_phase(required(head.phase, "Head.phase")?, match_id, head.started_ms.is_some(), keyring)?,
     };
     let in_order = match (game.turn_in_play(), game.resolved.checked_add(1)) {
         (Some(open), next) => next == Some(open.turn),
@@ -136,13 +138,22 @@ pub fn decode_follow_up(bytes: &[u8]) -> Result<FollowUp, CodecError> {
 }
 
 fn write_follow_up(follow_up: &FollowUp) -> record::FollowUp {
-    let FollowUp::Index(seat) = follow_up;
-    record::FollowUp { follow_up: Some(StoredFollowUp::Index(seat_number(Some(*seat)))) }
+    let follow_up = match follow_up {
+        FollowUp::Index(seat) => StoredFollowUp::Index(seat_number(Some(*seat))),
+        FollowUp::Record(seat) => StoredFollowUp::Record(seat_number(Some(*seat))),
+        FollowUp::Release(seat) => StoredFollowUp::Release(seat_number(Some(*seat))),
+        FollowUp::Requeue(seat) => StoredFollowUp::Requeue(seat_number(Some(*seat))),
+    };
+    record::FollowUp { follow_up: Some(follow_up) }
 }
 
 fn read_follow_up(follow_up: &record::FollowUp) -> Result<FollowUp, CodecError> {
-    let StoredFollowUp::Index(number) = required(follow_up.follow_up, "FollowUp.follow_up")?;
-    Ok(FollowUp::Index(seat(number, "FollowUp.index")?))
+    Ok(match required(follow_up.follow_up, "FollowUp.follow_up")? {
+        StoredFollowUp::Index(number) => FollowUp::Index(seat(number, "FollowUp.index")?),
+        StoredFollowUp::Record(number) => FollowUp::Record(seat(number, "FollowUp.record")?),
+        StoredFollowUp::Release(number) => FollowUp::Release(seat(number, "FollowUp.release")?),
+        StoredFollowUp::Requeue(number) => FollowUp::Requeue(seat(number, "FollowUp.requeue")?),
+    })
 }
 
 fn write_claim(claim: &HistoryClaim) -> record::HistoryClaim {
@@ -173,11 +184,17 @@ fn write_phase(phase: &Phase, lock: &Lock<'_>) -> Result<StoredPhase, CodecError
             open: Some(write_open(&revealing.open, lock)?),
             reveal_by_ms: revealing.reveal_by.as_ms(),
         }),
+        Phase::BotDue { since } => StoredPhase::BotDue(record::BotDue { since_ms: since.as_ms() }),
         Phase::Finished(finish) => StoredPhase::Finish(write_finish(finish)),
     })
 }
 
-fn read_phase(phase: StoredPhase, match_id: MatchId, keyring: Option<&Keyring>) -> Result<Phase, CodecError> {
+fn read_phase(
+    phase: StoredPhase,
+    match_id: MatchId,
+    began: bool,
+    keyring: Option<&Keyring>,
+) -> Result<Phase, CodecError> {
     Ok(match phase {
         StoredPhase::Waiting(waiting) => Phase::Waiting {
             joined: PerSeat { black: waiting.black_joined, white: waiting.white_joined },
@@ -188,7 +205,8 @@ fn read_phase(phase: StoredPhase, match_id: MatchId, keyring: Option<&Keyring>) 
             open: read_open(required(revealing.open, "Revealing.open")?, match_id, keyring)?,
             reveal_by: Stamp::from_ms(revealing.reveal_by_ms),
         }),
-        StoredPhase::Finish(finish) => Phase::Finished(read_finish(finish)?),
+        StoredPhase::BotDue(due) => Phase::BotDue { since: Stamp::from_ms(due.since_ms) },
+        StoredPhase::Finish(finish) => Phase::Finished(read_finish(finish, began)?),
     })
 }
 
@@ -246,13 +264,16 @@ fn write_finish(finish: &Finish) -> record::Finish {
         at_ms: finish.at.as_ms(),
         black: side(Seat::Black),
         white: side(Seat::White),
+        black_joined: finish.joined.black,
+        white_joined: finish.joined.white,
         resigned_by: seat_number(by.map(|(seat, _)| *seat)),
         resigned_request: request_text(by.map(|(_, request_id)| request_id)),
         end_hash: finish.end_hash.as_bytes().to_vec(),
     }
 }
 
-fn read_finish(finish: record::Finish) -> Result<Finish, CodecError> {
+/// A match that began had been joined by both; older records say no more.
+fn read_finish(finish: record::Finish, began: bool) -> Result<Finish, CodecError> {
     let result = u8::try_from(finish.result).ok().and_then(MatchResult::from_number);
     let reason = u8::try_from(finish.reason).ok().and_then(EndReason::from_number);
     let by_seat = optional_seat(finish.resigned_by, "Finish.resigned_by")?;
@@ -265,6 +286,7 @@ fn read_finish(finish: record::Finish) -> Result<Finish, CodecError> {
         at: Stamp::from_ms(finish.at_ms),
         unresolved: PerSeat { black: black.0, white: white.0 },
         requests: PerSeat { black: black.1, white: white.1 },
+        joined: PerSeat { black: began || finish.black_joined, white: began || finish.white_joined },
         by: match (by_seat, by_request) {
             (Some(seat), Some(request_id)) => Some((seat, request_id)),
             (None, None) => None,

@@ -18,8 +18,11 @@ mod field;
 mod head;
 mod invite;
 mod keyring;
+mod origin;
+mod player_record;
 mod seal;
 mod settings;
+mod ticket;
 mod turn;
 
 /// The messages of `proto/whattheshell/storage/v1`.
@@ -38,6 +41,9 @@ pub use feed::{decode_feed_entry, decode_feed_trimmed, encode_feed_entry, encode
 pub use head::{decode_follow_up, decode_head, decode_head_without_openings, encode_follow_up, encode_head};
 pub use invite::{decode_invite, encode_invite};
 pub use keyring::Keyring;
+pub use origin::{decode_new_match, encode_new_match};
+pub use player_record::{decode_player_record, encode_player_record};
+pub use ticket::{decode_reservation, decode_wish, encode_reservation, encode_wish};
 pub use turn::{decode_turn, encode_turn};
 
 use prost::Message;

@@ -456,6 +456,60 @@ pub struct TurnRequests {
     #[prost(bool, tag = "4")]
     pub accept: bool,
 }
+/// Where a match came from: what its end concerns beside the match.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Origin {
+    /// The ticket that brought black, `<pool>.<32 hexadecimal digits>`; empty: none.
+    #[prost(string, tag = "1")]
+    pub black_ticket: ::prost::alloc::string::String,
+    /// The ticket that brought white.
+    #[prost(string, tag = "2")]
+    pub white_ticket: ::prost::alloc::string::String,
+    /// What black was rated before a ranked match.
+    #[prost(message, optional, tag = "3")]
+    pub black_rating: ::core::option::Option<Rating>,
+    /// What white was.
+    #[prost(message, optional, tag = "4")]
+    pub white_rating: ::core::option::Option<Rating>,
+}
+/// A Glicko-2 rating in whole numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Rating {
+    /// Millionths of a point.
+    #[prost(uint64, tag = "1")]
+    pub points_micro: u64,
+    /// Its deviation, millionths of a point.
+    #[prost(uint64, tag = "2")]
+    pub deviation_micro: u64,
+    /// Its volatility, thousandths of a millionth.
+    #[prost(uint64, tag = "3")]
+    pub volatility_nano: u64,
+}
+/// What a match is made from, before it is there.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct NewMatch {
+    /// The format of this record; 1.
+    #[prost(uint32, tag = "1")]
+    pub format: u32,
+    /// Its id, 16 bytes.
+    #[prost(bytes = "vec", tag = "2")]
+    pub match_id: ::prost::alloc::vec::Vec<u8>,
+    /// What it is played by.
+    #[prost(message, optional, tag = "3")]
+    pub settings: ::core::option::Option<Settings>,
+    /// Who plays black.
+    #[prost(message, optional, tag = "4")]
+    pub black: ::core::option::Option<Party>,
+    /// Who plays white.
+    #[prost(message, optional, tag = "5")]
+    pub white: ::core::option::Option<Party>,
+    /// The finished match that it is a rematch of, 16 bytes; empty: none.
+    #[prost(bytes = "vec", tag = "6")]
+    pub rematch_of: ::prost::alloc::vec::Vec<u8>,
+    /// Tickets and ratings, where there are any.
+    #[prost(message, optional, tag = "7")]
+    pub origin: ::core::option::Option<Origin>,
+}
 /// A match as it is stored: everything but its resolved turns. Stamps are milliseconds since the Unix
 /// epoch by the clock of the match's shard.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -523,8 +577,11 @@ pub struct Head {
     /// What white has.
     #[prost(message, optional, tag = "25")]
     pub white_claim: ::core::option::Option<HistoryClaim>,
+    /// Tickets and ratings, where there are any.
+    #[prost(message, optional, tag = "27")]
+    pub origin: ::core::option::Option<Origin>,
     /// Where it stands.
-    #[prost(oneof = "head::Phase", tags = "20, 21, 22, 23")]
+    #[prost(oneof = "head::Phase", tags = "20, 21, 22, 23, 26")]
     pub phase: ::core::option::Option<head::Phase>,
 }
 /// Nested message and enum types in `Head`.
@@ -544,6 +601,9 @@ pub mod head {
         /// It is over.
         #[prost(message, tag = "23")]
         Finish(super::Finish),
+        /// The bot's seal is awaited.
+        #[prost(message, tag = "26")]
+        BotDue(super::BotDue),
     }
 }
 /// What a seat says of a turn that the store does not know.
@@ -560,7 +620,7 @@ pub struct HistoryClaim {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct FollowUp {
     /// What.
-    #[prost(oneof = "follow_up::FollowUp", tags = "1")]
+    #[prost(oneof = "follow_up::FollowUp", tags = "1, 2, 3, 4")]
     pub follow_up: ::core::option::Option<follow_up::FollowUp>,
 }
 /// Nested message and enum types in `FollowUp`.
@@ -571,6 +631,15 @@ pub mod follow_up {
         /// The list of matches of this seat's player must show where the match stands.
         #[prost(enumeration = "super::Seat", tag = "1")]
         Index(i32),
+        /// The record of this seat's player must count the match.
+        #[prost(enumeration = "super::Seat", tag = "2")]
+        Record(i32),
+        /// This seat's player is free for another match.
+        #[prost(enumeration = "super::Seat", tag = "3")]
+        Release(i32),
+        /// This seat's player waits again in his pool.
+        #[prost(enumeration = "super::Seat", tag = "4")]
+        Requeue(i32),
     }
 }
 /// A board: cells by their numbers, 1 (A1) to 81 (I9), row by row, one byte each.
@@ -638,6 +707,13 @@ pub struct Revealing {
     #[prost(uint64, tag = "2")]
     pub reveal_by_ms: u64,
 }
+/// The bot's seal is awaited: the next turn opens with it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BotDue {
+    /// Since when, ms.
+    #[prost(uint64, tag = "1")]
+    pub since_ms: u64,
+}
 /// The end of a match.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Finish {
@@ -665,6 +741,12 @@ pub struct Finish {
     /// h_end, 32 bytes.
     #[prost(bytes = "vec", tag = "8")]
     pub end_hash: ::prost::alloc::vec::Vec<u8>,
+    /// Whether black had joined.
+    #[prost(bool, tag = "9")]
+    pub black_joined: bool,
+    /// Whether white had.
+    #[prost(bool, tag = "10")]
+    pub white_joined: bool,
 }
 /// One seat's side of a turn that never resolved. What its seal hid is erased.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -675,6 +757,90 @@ pub struct UnresolvedSide {
     /// What else it had asked for.
     #[prost(message, optional, tag = "2")]
     pub requests: ::core::option::Option<TurnRequests>,
+}
+/// What a player asks for in a pool: the part of a ticket that never changes.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Wish {
+    /// The format of this record; 1.
+    #[prost(uint32, tag = "1")]
+    pub format: u32,
+    /// Who waits (`players/{player}`), with his key for the match.
+    #[prost(message, optional, tag = "2")]
+    pub party: ::core::option::Option<Party>,
+    /// What he would play, the one he likes best first.
+    #[prost(message, repeated, tag = "3")]
+    pub time_controls: ::prost::alloc::vec::Vec<WishedTime>,
+    /// What he is paired by, thousandths of a point.
+    #[prost(uint64, tag = "4")]
+    pub rating_milli: u64,
+    /// Its deviation, points.
+    #[prost(uint32, tag = "5")]
+    pub deviation_points: u32,
+    /// Whom he never wants to meet.
+    #[prost(string, repeated, tag = "6")]
+    pub excluded: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Whom he met lately.
+    #[prost(message, repeated, tag = "7")]
+    pub recent: ::prost::alloc::vec::Vec<Met>,
+    /// When he takes a bot, ms after his creation; unset: never.
+    #[prost(uint64, optional, tag = "8")]
+    pub bot_after_ms: ::core::option::Option<u64>,
+    /// The number of the bot's level in the API, from 1.
+    #[prost(uint32, tag = "9")]
+    pub bot_level: u32,
+}
+/// A time control that a player would play.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WishedTime {
+    /// How long a seat may think.
+    #[prost(oneof = "wished_time::TimeControl", tags = "1, 2")]
+    pub time_control: ::core::option::Option<wished_time::TimeControl>,
+}
+/// Nested message and enum types in `WishedTime`.
+pub mod wished_time {
+    /// How long a seat may think.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum TimeControl {
+        /// Time for every turn, ms.
+        #[prost(uint64, tag = "1")]
+        TurnMs(u64),
+        /// A clock for the whole match.
+        #[prost(message, tag = "2")]
+        Bank(super::Bank),
+    }
+}
+/// An opponent that a player met lately.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Met {
+    /// The opponent.
+    #[prost(string, tag = "1")]
+    pub player: ::prost::alloc::string::String,
+    /// How many more matches he played black than white against him, of those that are remembered.
+    #[prost(sint32, tag = "2")]
+    pub black_surplus: i32,
+}
+/// What holds a player: one at a time.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Reservation {
+    /// The format of this record; 1.
+    #[prost(uint32, tag = "1")]
+    pub format: u32,
+    /// What.
+    #[prost(oneof = "reservation::HeldBy", tags = "2, 3")]
+    pub held_by: ::core::option::Option<reservation::HeldBy>,
+}
+/// Nested message and enum types in `Reservation`.
+pub mod reservation {
+    /// What.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum HeldBy {
+        /// A ticket, `<pool>.<32 hexadecimal digits>`.
+        #[prost(string, tag = "2")]
+        Ticket(::prost::alloc::string::String),
+        /// A match, 16 bytes.
+        #[prost(bytes, tag = "3")]
+        MatchId(::prost::alloc::vec::Vec<u8>),
+    }
 }
 /// A match in a player's list, kept under the player.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -691,6 +857,47 @@ pub struct IndexedMatch {
     /// When it was created, ms since the Unix epoch.
     #[prost(uint64, tag = "4")]
     pub created_ms: u64,
+}
+/// What a player has achieved. Kept under the player, and never forgotten.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PlayerRecord {
+    /// The format of this record; 1.
+    #[prost(uint32, tag = "1")]
+    pub format: u32,
+    /// One for each kind of match that he has finished.
+    #[prost(message, repeated, tag = "2")]
+    pub standings: ::prost::alloc::vec::Vec<Standing>,
+    /// The matches counted last, oldest first, 16 bytes each: none is counted again.
+    #[prost(bytes = "vec", repeated, tag = "3")]
+    pub counted: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
+    /// Whom he met last in matches that were paired, oldest first.
+    #[prost(message, repeated, tag = "4")]
+    pub recent: ::prost::alloc::vec::Vec<Met>,
+}
+/// What a player has achieved in one kind of match.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Standing {
+    /// Casual or ranked.
+    #[prost(enumeration = "Mode", tag = "1")]
+    pub mode: i32,
+    /// The number of the speed class in the API.
+    #[prost(uint32, tag = "2")]
+    pub speed: u32,
+    /// The rating; unset for casual matches.
+    #[prost(message, optional, tag = "3")]
+    pub rating: ::core::option::Option<Rating>,
+    /// Matches won.
+    #[prost(uint64, tag = "4")]
+    pub wins: u64,
+    /// Matches lost.
+    #[prost(uint64, tag = "5")]
+    pub losses: u64,
+    /// Matches drawn.
+    #[prost(uint64, tag = "6")]
+    pub draws: u64,
+    /// When the last of them ended, ms since the Unix epoch by the clock of its shard.
+    #[prost(uint64, tag = "7")]
+    pub updated_ms: u64,
 }
 /// What a request created: kept a day, under the caller and the request's id.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

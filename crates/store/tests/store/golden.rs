@@ -8,16 +8,22 @@ use std::fs;
 use std::path::Path;
 
 use expect_test::expect_file;
-use referee::{Bot, FollowUp, SealMode, Settings, Spectators, TimeControl};
-use rules::{Cell, Seat};
+use referee::{
+    Bot, FollowUp, Mode, NewMatch, Origin, PinnedRating, SealMode, Settings, Spectators, TicketRef,
+    TimeControl,
+};
+use rules::{Cell, PerSeat, Seat};
 use sealing::{MatchId, PublicKey};
 use store::codec::{
-    CodecError, ShardClock, decode_head, decode_indexed, decode_invite, decode_request, decode_shard_clock,
-    decode_turn, encode_head, encode_indexed, encode_invite, encode_request, encode_shard_clock, encode_turn,
+    CodecError, ShardClock, decode_head, decode_indexed, decode_invite, decode_new_match, decode_request,
+    decode_shard_clock, decode_turn, encode_head, encode_indexed, encode_invite, encode_new_match,
+    encode_request, encode_shard_clock, encode_turn,
 };
 use store::{Closing, Indexed, Invite, InviteEnd, RequestRecord, Stored};
 
-use super::played::{NONCES, Played, Step, half_revealed, half_sealed, keyring, request_id, stamp};
+use super::played::{
+    NONCES, Played, Step, half_revealed, half_sealed, keyring, new_match, request_id, stamp,
+};
 
 /// Compares a record's bytes with those committed, and what they are read as with the record.
 pub(crate) fn check<T: PartialEq + Debug>(
@@ -52,7 +58,24 @@ fn cell(name: &str) -> Cell {
     name.parse().unwrap()
 }
 
-/// A bank match of three turns, one of them a collision, with an offer declined and a move sealed.
+/// What an older build wrote and this one would write otherwise: it is read, and comes back.
+fn check_older<T: PartialEq + Debug>(
+    name: &str,
+    write: impl Fn(&T) -> Result<Vec<u8>, CodecError>,
+    read: impl Fn(&[u8]) -> Result<T, CodecError>,
+) -> T {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/store/golden").join(format!("{name}.hex"));
+    let record = read(&unhex(&fs::read_to_string(path).unwrap())).unwrap();
+    assert_eq!(read(&write(&record).unwrap()).unwrap(), record, "{name}");
+    record
+}
+
+fn older_head(name: &str) -> Stored {
+    let write = |stored: &Stored| encode_head(stored, &keyring(), &NONCES);
+    check_older(name, write, |bytes| decode_head(bytes, &keyring()))
+}
+
+/// A bank match of three turns against a bot, one of them a collision, with an offer, and a move sealed.
 fn under_way() -> Played {
     let mut played = Played::started(Settings {
         time: TimeControl::Bank { initial_ms: 300_000, increment_ms: 2_000 },
@@ -62,12 +85,11 @@ fn under_way() -> Played {
         ..Settings::default()
     });
     for (black, white) in [("E5", "E5"), ("A1", "I9"), ("B1", "C7")] {
-        played.take(&Step::Seal { seat: Seat::Black, cell: cell(black), signed: true });
+        played.take(&Step::Seal { seat: Seat::White, cell: cell(white), signed: false });
         played.take(&Step::Draw { seat: Seat::Black, accept: None });
         played.take(&Step::Draw { seat: Seat::White, accept: Some(false) });
-        played.take(&Step::Seal { seat: Seat::White, cell: cell(white), signed: false });
+        played.take(&Step::Seal { seat: Seat::Black, cell: cell(black), signed: true });
     }
-    played.take(&Step::Seal { seat: Seat::White, cell: cell("D4"), signed: true });
     played
 }
 
@@ -77,10 +99,53 @@ fn heads_in_every_phase() {
     check_head("head-sealed", half_sealed(cell("E5")).last());
     check_head("head-revealing", half_revealed(cell("E5")).last());
     let mut played = under_way();
-    check_head("head-open", played.last());
+    check_head("head-bot-due", played.last());
+    played.take(&Step::Seal { seat: Seat::White, cell: cell("D4"), signed: false });
+    check_head("head-bot-sealed", played.last());
+    played.take(&Step::Resign(Seat::Black));
+    check_head("head-bot-finished", played.last());
+}
+
+#[test]
+fn heads_of_ranked_matches() {
+    let rating = |points_micro| PinnedRating {
+        points_micro,
+        deviation_micro: 350_000_000,
+        volatility_nano: 60_000_000,
+    };
+    let ticket = |name: &str| Some(TicketRef(name.into()));
+    let origin = Origin {
+        tickets: PerSeat {
+            black: ticket("eu.00000000000000000000000000000001"),
+            white: ticket("eu.00000000000000000000000000000002"),
+        },
+        ratings: Some(PerSeat { black: rating(1_500_000_000), white: rating(1_612_345_678) }),
+    };
+    let settings = Settings { mode: Mode::Ranked, start_ms: Some(20_000), ..Settings::default() };
+    let new = NewMatch { origin: Some(origin), ..new_match(settings) };
+    check("new-match", &new, encode_new_match(&new), decode_new_match);
+    let mut played = Played::of(new);
+    played.take(&Step::Join(Seat::Black));
+    check_head("head-ranked", played.last());
     played.take(&Step::Resign(Seat::White));
-    assert_eq!(played.last().follow_ups, FollowUp::index_both());
-    check_head("head-finished", played.last());
+    use FollowUp::{Index, Release, Requeue};
+    let (black, white) = (Seat::Black, Seat::White);
+    assert_eq!(played.last().follow_ups, [Index(black), Index(white), Requeue(black), Release(white)]);
+    check_head("head-let-down", played.last());
+}
+
+#[test]
+fn records_of_older_builds() {
+    assert!(older_head("head-lost").head.finish().is_some());
+    let open = older_head("head-open");
+    assert_eq!(open.head.open_turn().map(|open| open.turn), Some(4));
+    let finished = older_head("head-finished");
+    let finish = finished.head.finish().unwrap();
+    assert_eq!(finish.joined, PerSeat { black: true, white: true });
+    assert_eq!(finished.follow_ups, Seat::BOTH.map(FollowUp::Index));
+    for turn in 1..=3 {
+        assert_eq!(check_older(&format!("turn-{turn}"), encode_turn, decode_turn).turn, turn);
+    }
 }
 
 #[test]
@@ -90,14 +155,14 @@ fn a_head_with_claims() {
     played.take(&Step::Claim { seat: Seat::White, turn: 3 });
     check_head("head-claimed", played.last());
     played.take(&Step::Claim { seat: Seat::White, turn: 2 });
-    check_head("head-lost", played.last());
+    check_head("head-lost-joined", played.last());
 }
 
 #[test]
 fn turns() {
     let played = under_way();
     for turn in &played.turns {
-        check(&format!("turn-{}", turn.turn), turn, encode_turn(turn), decode_turn);
+        check(&format!("turn-of-bot-{}", turn.turn), turn, encode_turn(turn), decode_turn);
     }
     let mut revealed = half_revealed(cell("E5"));
     revealed.take(&Step::Reveal(Seat::White));

@@ -49,18 +49,27 @@ pub(crate) struct Played {
     committed: PerSeat<Option<Opening>>,
 }
 
+/// A match of two players that is to be made.
+pub(crate) fn new_match(settings: Settings) -> NewMatch {
+    let party = |player: &str, key| Party { player: player.to_owned(), public_key: key };
+    NewMatch {
+        id: MatchId::from_bytes([7; 16]),
+        settings,
+        parties: PerSeat {
+            black: party("players/ann", Some(black_key().public_key())),
+            white: party("players/bob", None),
+        },
+        rematch_of: Some(MatchId::from_bytes([6; 16])),
+        origin: None,
+    }
+}
+
 impl Played {
     pub(crate) fn new(settings: Settings) -> Self {
-        let party = |player: &str, key| Party { player: player.to_owned(), public_key: key };
-        let new = NewMatch {
-            id: MatchId::from_bytes([7; 16]),
-            settings,
-            parties: PerSeat {
-                black: party("players/ann", Some(black_key().public_key())),
-                white: party("players/bob", None),
-            },
-            rematch_of: Some(MatchId::from_bytes([6; 16])),
-        };
+        Self::of(new_match(settings))
+    }
+
+    pub(crate) fn of(new: NewMatch) -> Self {
         let now = Now::at_ms(CREATED_MS);
         let created = Match::create(new, now);
         let game = created.next.as_ref().clone();
