@@ -11,11 +11,13 @@ use crate::world::{World, committed, resign, seal};
 const BLACK: FollowUp = FollowUp::Index(Seat::Black);
 const WHITE: FollowUp = FollowUp::Index(Seat::White);
 
+/// What the end of a match causes that was played.
+const AT_THE_END: [FollowUp; 4] =
+    [BLACK, WHITE, FollowUp::Record(Seat::Black), FollowUp::Record(Seat::White)];
+
 async fn waiting(world: &World, id: sealing::MatchId) -> Vec<FollowUp> {
     let mut waiting = world.load(id).await.stored.follow_ups;
-    waiting.sort_by_key(|follow_up| match follow_up {
-        FollowUp::Index(seat) => *seat,
-    });
+    waiting.sort_by_key(|follow_up| format!("{follow_up:?}"));
     waiting
 }
 
@@ -32,7 +34,7 @@ pub async fn follow_ups_wait_until_they_are_settled(world: Arc<World>) {
     assert_eq!(waiting(&world, id).await, []);
     assert!(!world.is_due(id).await);
     world.act(id, resign(Seat::Black)).await;
-    assert_eq!(waiting(&world, id).await, [BLACK, WHITE]);
+    assert_eq!(waiting(&world, id).await, AT_THE_END);
     assert!(world.is_due(id).await);
 }
 
@@ -85,7 +87,7 @@ pub async fn new_follow_ups_are_added_to_those_that_wait(world: Arc<World>) {
     let version = world.load(id).await.stored.version;
     world.store.settle(id, version, &[BLACK]).await.expect("follow-ups can be settled");
     let commit = world.judge(id, resign(Seat::White)).await;
-    assert_eq!(commit.change.follow_ups.len(), 2);
+    assert_eq!(commit.change.follow_ups.len(), AT_THE_END.len());
     committed(world.commit(commit).await);
-    assert_eq!(waiting(&world, id).await, [BLACK, WHITE]);
+    assert_eq!(waiting(&world, id).await, AT_THE_END);
 }

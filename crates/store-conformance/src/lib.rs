@@ -14,6 +14,7 @@
 //! Matches come about through the referee alone: every stored head is one that real commands lead to.
 //! Promises are tried through two nodes over the same data, and those about races on real threads.
 
+mod claims;
 mod commits;
 mod creation;
 mod due;
@@ -21,15 +22,22 @@ mod feed;
 mod follow_ups;
 mod hints;
 mod invites;
+mod leaderboards;
 mod outage;
 mod players;
+mod pools;
+mod queue;
+mod records;
 mod requests;
+mod reservations;
 mod retention;
 mod stamps;
+mod tickets;
 mod world;
 
 /// The promises, each an async function of a world of its own.
 pub mod promises {
+    pub use crate::claims::*;
     pub use crate::commits::*;
     pub use crate::creation::*;
     pub use crate::due::*;
@@ -37,11 +45,16 @@ pub mod promises {
     pub use crate::follow_ups::*;
     pub use crate::hints::*;
     pub use crate::invites::*;
+    pub use crate::leaderboards::*;
     pub use crate::outage::*;
     pub use crate::players::*;
+    pub use crate::pools::*;
+    pub use crate::records::*;
     pub use crate::requests::*;
+    pub use crate::reservations::*;
     pub use crate::retention::*;
     pub use crate::stamps::*;
+    pub use crate::tickets::*;
 }
 
 use std::sync::Arc;
@@ -172,6 +185,51 @@ macro_rules! suite {
                 a_reader_misses_nothing_while_matches_are_played,
                 whoever_watches_the_feed_is_told_where_it_goes_on,
                 a_reader_whose_place_was_lost_is_sent_back,
+
+                a_new_ticket_waits_with_all_that_its_player_asks_for,
+                creating_a_ticket_again_changes_nothing_and_answers_what_is_stored,
+                of_many_who_create_a_ticket_at_once_all_get_the_same,
+                a_ticket_that_was_never_created_is_not_found,
+                a_ticket_that_was_left_never_waits_again,
+                a_ticket_that_is_left_before_it_comes_is_cancelled_when_it_comes,
+                of_a_leave_and_a_creation_at_once_nothing_waits,
+                a_creation_that_comes_too_late_is_refused,
+
+                a_claim_matches_all_its_tickets_and_owes_the_match,
+                claiming_again_for_the_same_match_changes_nothing,
+                a_claim_that_fails_names_what_is_gone_and_changes_nothing,
+                of_two_claims_that_share_a_ticket_exactly_one_wins,
+                of_many_claims_at_once_each_ticket_is_in_one_match,
+                of_a_leave_and_a_claim_at_once_there_is_one_outcome,
+                a_match_is_owed_until_it_is_made,
+                a_ticket_whose_match_was_aborted_waits_again_once,
+                whoever_left_his_ticket_is_not_queued_again,
+
+                a_page_shows_each_ticket_once_in_the_order_of_the_last_changes,
+                what_changes_nothing_is_no_change,
+                pages_of_a_pool_show_every_ticket_once,
+                a_reader_of_a_pool_misses_nothing_while_players_come_and_go,
+                a_reader_who_is_ahead_of_a_pool_is_told_to_begin_again,
+                a_pool_that_nobody_has_waited_in_is_empty,
+                pools_are_apart,
+
+                a_player_is_held_by_what_was_put_in_the_place_of_the_expected,
+                reserving_again_is_answered_as_the_first_time,
+                of_many_who_reserve_a_player_at_once_exactly_one_wins,
+                whoever_watches_a_player_is_told_what_holds_him,
+                reservations_of_different_players_are_apart,
+
+                a_player_who_has_achieved_nothing_has_an_empty_record,
+                a_record_is_read_as_it_was_put,
+                a_record_is_put_in_the_place_of_the_version_it_was_read_at_only,
+                of_many_who_count_at_once_nobody_is_lost,
+
+                a_leaderboard_shows_the_best_first,
+                a_player_stands_by_the_rating_after_the_most_matches,
+                pages_of_a_leaderboard_show_every_line_once,
+                a_players_place_is_where_his_line_is,
+                leaderboards_of_different_speeds_are_apart,
+                of_many_words_of_a_rating_at_once_the_last_one_stands,
             ]
             [
                 a_stamp_before_the_heads_is_refused,
@@ -208,6 +266,23 @@ macro_rules! suite {
                 a_live_match_is_never_forgotten,
                 a_feed_is_kept_for_its_retention_and_whoever_comes_later_is_told,
                 whoever_has_begun_is_told_what_was_trimmed_before_he_read_it,
+
+                a_ticket_can_be_created_until_its_last_moment_and_never_after,
+                a_ticket_waits_to_the_last_moment_of_its_lease_and_never_after,
+                a_renewed_ticket_waits_on,
+                whoever_reads_the_pool_is_told_of_lapsed_leases,
+                a_ticket_that_has_ended_is_kept_for_its_retention_and_never_comes_back,
+
+                a_ticket_is_claimed_within_its_lease_only,
+                a_match_that_is_owed_for_long_is_told_to_whoever_reads_the_pool,
+                what_is_owed_comes_up_to_a_limit,
+                a_ticket_that_waits_again_has_a_new_lease,
+                a_pool_tells_how_long_was_waited_lately,
+
+                a_reservation_tells_for_how_long_it_has_been_there,
+                whoever_enters_is_remembered_and_held_unless_he_is,
+
+                a_record_is_never_forgotten,
             ]
         }
     };

@@ -119,7 +119,8 @@ impl World {
     /// A match that nobody has stored yet.
     pub(crate) async fn new_match(&self, id: MatchId, turn_ms: u64) -> Change {
         let settings = Settings { time: TimeControl::PerTurn { turn_ms }, ..Settings::default() };
-        Match::create(NewMatch { id, settings, parties: parties(), rematch_of: None }, self.now(id).await)
+        let new = NewMatch { id, settings, parties: parties(), rematch_of: None, origin: None };
+        Match::create(new, self.now(id).await)
     }
 
     /// Creates a match of turns of 30 s, which both players join, and settles what follows from it.

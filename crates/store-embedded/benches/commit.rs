@@ -153,7 +153,7 @@ async fn play(store: &dyn Store, number: u64, over: &AtomicBool) -> Result<u64, 
     let id = MatchId::from_bytes(bytes);
     let party = |player: &str| Party { player: player.to_owned(), public_key: None };
     let parties = PerSeat { black: party("players/ann"), white: party("players/bob") };
-    let new = NewMatch { id, settings: Settings::default(), parties, rematch_of: None };
+    let new = NewMatch { id, settings: Settings::default(), parties, rematch_of: None, origin: None };
     let now = store.now(id).await.map_err(|error| error.to_string())?;
     let mut loaded =
         store.create(Match::create(new, now), bytes8(number)).await.map_err(|error| error.to_string())?;

@@ -7,12 +7,13 @@ use referee::Match;
 use rules::{PerSeat, Seat};
 use sealing::{Ending, MatchId, Transcript};
 use store::codec::Keyring;
-use store::{PageKey, Stored};
+use store::{PageKey, Stored, TicketName};
 
 use crate::directory::Directory;
 use crate::disk::{Space, View};
 use crate::error::OpenError;
 use crate::key::{self, List};
+use crate::pool_on_disk::{self, Read};
 use crate::reading_copy::ReadingCopy;
 use crate::record;
 use crate::shard;
@@ -35,6 +36,16 @@ pub struct Checked {
     pub invites: u64,
     /// Remembered requests.
     pub requests: u64,
+    /// Tickets, ended ones that can still be read among them.
+    pub tickets: u64,
+    /// Claimed matches that may not have been made.
+    pub owed: u64,
+    /// Players whom a ticket or a match holds.
+    pub reservations: u64,
+    /// Players' records.
+    pub records: u64,
+    /// Lines of leaderboards.
+    pub ranked: u64,
     /// What is wrong, a line each; the first thousand.
     pub problems: Vec<String>,
     /// How many there are.
@@ -63,6 +74,8 @@ pub fn check(directory: &Path, keyring: &Keyring) -> Result<Checked, OpenError> 
     check.clocks()?;
     check.ledger()?;
     check.feed()?;
+    check.pools()?;
+    check.players()?;
     Ok(check.found)
 }
 
@@ -259,6 +272,55 @@ impl Check<'_> {
             };
             if let Err(error) = read {
                 self.problem(|| format!("an entry of the feed: {error}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tickets and what is owed. No ticket has changed after its pool.
+    fn pools(&mut self) -> Result<(), fjall::Error> {
+        let mut last = None;
+        for entry in self.view.all(Space::Pools) {
+            let (key, value) = entry?;
+            match pool_on_disk::read(&key, &value) {
+                Err(error) => self.problem(|| format!("an entry of a pool: {error}")),
+                // It comes before all else of its pool.
+                Ok((pool, Read::Pool { last_change, .. })) => last = Some((pool, last_change)),
+                Ok((_, Read::Owed(_))) => self.found.owed += 1,
+                Ok((pool, Read::Ticket(id, entry))) => {
+                    self.found.tickets += 1;
+                    let known = last.as_ref().filter(|(known, _)| *known == pool);
+                    if known.is_none_or(|(_, last_change)| *last_change < entry.change) {
+                        let name = TicketName { pool, id };
+                        self.problem(|| format!("ticket {name}: its pool knows nothing of its last change"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is kept of players.
+    fn players(&mut self) -> Result<(), fjall::Error> {
+        for entry in self.view.all(Space::Reservations) {
+            let (key, value) = entry?;
+            self.found.reservations += 1;
+            if let Err(error) = record::read_reservation(&value) {
+                self.problem(|| format!("the reservation of {}: {error}", String::from_utf8_lossy(&key)));
+            }
+        }
+        for entry in self.view.all(Space::Records) {
+            let (key, value) = entry?;
+            self.found.records += 1;
+            if let Err(error) = record::read_player(&value) {
+                self.problem(|| format!("the record of {}: {error}", String::from_utf8_lossy(&key)));
+            }
+        }
+        for entry in self.view.all(Space::Boards) {
+            let (key, value) = entry?;
+            self.found.ranked += 1;
+            if let Err(error) = record::read_score(&key, &value) {
+                self.problem(|| format!("a line of a leaderboard: {error}"));
             }
         }
         Ok(())

@@ -14,8 +14,11 @@ use std::path::{Path, PathBuf};
 use crate::error::OpenError;
 
 /// The newest format that this program reads, and the one it writes. Raised when an older program could
-/// no longer read what is written.
-pub(crate) const FORMAT: u32 = 1;
+/// no longer read what is written, or would lose a part of it.
+///
+/// - 1: matches, lists, invites, requests, the feed.
+/// - 2: pools, reservations, records, leaderboards; matches have an origin.
+pub(crate) const FORMAT: u32 = 2;
 
 /// The oldest format that this program reads.
 const FORMAT_MIN: u32 = 1;
@@ -54,7 +57,7 @@ impl Directory {
         std::fs::create_dir_all(path).map_err(|error| OpenError::io(path, error))?;
         let directory = Self::lock(path)?;
         match (directory.engine().exists(), path.join(FORMAT_FILE).exists()) {
-            (true, true) => directory.check_format()?,
+            (true, true) => _ = directory.check_format()?,
             (false, false) => directory.begin(fill)?,
             // A crash came between the two; the engine is whole.
             (true, false) => directory.write_format()?,
@@ -89,7 +92,8 @@ impl Directory {
         }
     }
 
-    fn check_format(&self) -> Result<(), OpenError> {
+    /// The format that the store is written in, if this program reads it.
+    fn check_format(&self) -> Result<u32, OpenError> {
         let path = self.path.join(FORMAT_FILE);
         let text = std::fs::read_to_string(&path).map_err(|error| OpenError::io(&path, error))?;
         let found: u32 = text
@@ -102,7 +106,12 @@ impl Directory {
         if found < FORMAT_MIN {
             return Err(OpenError::Damaged(format!("there never was a format {found}")));
         }
-        Ok(())
+        Ok(found)
+    }
+
+    /// Notes that what is written from now on is in the newest format: an older program leaves it alone.
+    pub(crate) fn raise_format(&self) -> Result<(), OpenError> {
+        if self.check_format()? < FORMAT { self.write_format() } else { Ok(()) }
     }
 
     fn write_format(&self) -> Result<(), OpenError> {

@@ -47,10 +47,18 @@ pub(crate) enum Space {
     Requests,
     /// Shard, time, number → entry of the feed; shard → the last one that was trimmed.
     Feed,
+    /// Pool → count of its changes; pool and ticket → ticket; pool and match → match that is owed.
+    Pools,
+    /// Player → since when, what holds him.
+    Reservations,
+    /// Player → version, what he has achieved.
+    Records,
+    /// Speed and player → his line of the leaderboard.
+    Boards,
 }
 
 impl Space {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Clocks,
         Self::Live,
         Self::Rest,
@@ -60,6 +68,10 @@ impl Space {
         Self::Invites,
         Self::Requests,
         Self::Feed,
+        Self::Pools,
+        Self::Reservations,
+        Self::Records,
+        Self::Boards,
     ];
 
     /// The space's name in the engine and its place in a backup; never changes.
@@ -74,6 +86,10 @@ impl Space {
             Self::Invites => "invites",
             Self::Requests => "requests",
             Self::Feed => "feed",
+            Self::Pools => "pools",
+            Self::Reservations => "reservations",
+            Self::Records => "records",
+            Self::Boards => "boards",
         }
     }
 
@@ -85,7 +101,7 @@ impl Space {
             .compaction_strategy(Arc::new(merged));
         // A filter tells where a key is not: of no use where keys are read in ranges only.
         match self {
-            Self::Rest => options,
+            Self::Rest | Self::Reservations | Self::Records => options,
             _ => options.filter_policy(FilterPolicy::disabled()),
         }
     }

@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::shard::Behind;
 use crate::single_node::SingleNode;
 use crate::writer::{Submission, Writer};
-use crate::{feed_on_disk, key, lists, record};
+use crate::{feed_on_disk, key, lists, pool_on_disk, record};
 
 /// Pause between two looks for what has outlived its retention, ms.
 const SWEEP_PAUSE_MS: u64 = 10_000;
@@ -73,6 +73,8 @@ impl SingleNode<Durable> {
         let (open, disk) = Open::new(directory)?;
         let reader = Reader { disk, keyring: keyring.clone() };
         let memory = Arc::new(reader.restore(clock, options)?);
+        // Only now, as a store that cannot be opened stays as it is.
+        open.raise_format()?;
         let writer = Writer::new(reader.disk.clone(), options.durability, Arc::clone(&memory));
         let behind = Durable {
             writer,
@@ -225,6 +227,15 @@ impl Reader {
             ledger.requests.restore(key, request);
         }
         drop(ledger);
+        pool_on_disk::restore(&view, &memory)?;
+        let mut boards = lock(&memory.boards);
+        for entry in view.all(Space::Boards) {
+            let (key, value) = entry?;
+            let (speed, player, score) = record::read_score(&key, &value)
+                .map_err(|error| damaged("a line of a leaderboard", &error))?;
+            boards.put(speed, &player, score);
+        }
+        drop(boards);
         self.end_unopenable(&memory, &unopenable, options.retention_ms)?;
         Ok(memory)
     }
@@ -243,6 +254,11 @@ impl Reader {
         let head = self.disk.get(Space::Rest, id.as_bytes()).map_err(|error| unreadable(&error))?;
         let stored = head.map(|head| record::read_head(id, &head, &self.keyring)).transpose();
         stored.map_err(|error| unreadable(&error))
+    }
+
+    /// The record under a key.
+    pub(crate) fn value(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        self.disk.get(space, key).map_err(|error| unreadable(&error))
     }
 
     /// The turns of a match from `from` to `until`, at most `limit`.

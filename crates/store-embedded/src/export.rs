@@ -5,8 +5,9 @@ use std::path::Path;
 use referee::{Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::codec::{CodecError, Keyring};
-use store::{Indexed, Invite, RequestKey, RequestRecord, Shard, Stored};
+use store::{Indexed, Invite, PlayerRecord, RequestKey, RequestRecord, Reservation, Shard, Speed, Stored};
 
+use crate::board::Score;
 use crate::directory::Directory;
 use crate::disk::{Space, View};
 use crate::error::OpenError;
@@ -14,8 +15,9 @@ use crate::memory::SHARDS;
 use crate::reading_copy::ReadingCopy;
 use crate::{key, record};
 
-/// A store that no process has open, to be read from its beginning to its end: matches, lists, invites and
-/// requests. Its feed is not in it: whoever follows one begins a new one. While this exists nobody else can
+/// A store that no process has open, to be read from its beginning to its end: matches, lists, invites,
+/// requests, records, leaderboards and which match holds whom. Its feed is not in it: whoever follows one begins
+/// a new one. Nor are tickets, and who is held by one: whoever waits queues again. While this exists nobody else can
 /// open the store; the directory stays as it is, since what is read is a copy of the journal in the system's
 /// place for temporary files.
 pub struct Export {
@@ -35,6 +37,19 @@ pub struct ExportedMatch {
     /// The last time that its shard's clock has heard of anybody, and the outage sum then: what has passed
     /// since is an outage too.
     pub last_alive: Now,
+}
+
+/// A line of a leaderboard, as [`store::RecordStore::rank`] takes it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExportedRank {
+    /// Whose leaderboard.
+    pub speed: Speed,
+    /// The player.
+    pub player: String,
+    /// His rating, millionths of a point.
+    pub points_micro: u64,
+    /// How many rated matches he has it after.
+    pub matches: u64,
 }
 
 impl std::fmt::Debug for Export {
@@ -120,6 +135,43 @@ impl Export {
             Ok((name, kept.value))
         })
     }
+
+    /// Every player whom a match holds.
+    pub fn held(&self) -> impl Iterator<Item = Result<(String, MatchId), OpenError>> + '_ {
+        let entries = self.view.all(Space::Reservations).map(|entry| {
+            let (key, value) = entry?;
+            let held = record::read_reservation(&value).map_err(|error| damaged("a reservation", error))?;
+            let Reservation::Match(id) = held.0 else { return Ok(None) };
+            Ok(Some((player(&key)?, id)))
+        });
+        entries.filter_map(Result::transpose)
+    }
+
+    /// Every player's record.
+    pub fn records(&self) -> impl Iterator<Item = Result<(String, PlayerRecord), OpenError>> + '_ {
+        self.view.all(Space::Records).map(|entry| {
+            let (key, value) = entry?;
+            let (record, _) = record::read_player(&value).map_err(|error| damaged("a record", error))?;
+            Ok((player(&key)?, record))
+        })
+    }
+
+    /// Every line of every leaderboard.
+    pub fn ranked(&self) -> impl Iterator<Item = Result<ExportedRank, OpenError>> + '_ {
+        self.view.all(Space::Boards).map(|entry| {
+            let (key, value) = entry?;
+            let line = record::read_score(&key, &value);
+            let (speed, player, score) = line.map_err(|error| damaged("a line of a leaderboard", error))?;
+            let Score { points_micro, matches } = score;
+            Ok(ExportedRank { speed, player, points_micro, matches })
+        })
+    }
+}
+
+fn player(key: &[u8]) -> Result<String, OpenError> {
+    let player =
+        key::read_player(key).ok_or_else(|| damaged("the name of a player", CodecError::Malformed))?;
+    Ok(player.to_owned())
 }
 
 fn damaged(what: &str, error: CodecError) -> OpenError {

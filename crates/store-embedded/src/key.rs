@@ -1,8 +1,9 @@
 //! How keys are written: so that what is read together lies together, in the order it is read in.
 
+use matchmaker::TicketId;
 use referee::Stamp;
 use sealing::MatchId;
-use store::{Indexed, PageKey, RequestKey};
+use store::{Indexed, PageKey, RequestKey, Speed};
 
 /// Bytes of a match's id.
 const ID_BYTES: usize = 16;
@@ -110,4 +111,58 @@ pub(crate) fn read_request(key: &[u8]) -> Option<RequestKey> {
     let end = key.iter().position(|byte| *byte == END)?;
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
     Some(RequestKey { actor: text(key.get(..end)?)?, request_id: text(key.get(end + 1..)?)? })
+}
+
+/// What a key of a pool is of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pooled {
+    /// The pool itself.
+    Pool,
+    Ticket(TicketId),
+    /// A match that is owed.
+    Owed(MatchId),
+}
+
+/// `pool ‖ 0 ‖ kind ‖ id`; a pool itself has no id.
+pub(crate) fn pooled(pool: &str, of: Pooled) -> Vec<u8> {
+    let (kind, id): (u8, &[u8]) = match &of {
+        Pooled::Pool => (0, &[]),
+        Pooled::Ticket(id) => (1, id.as_bytes()),
+        Pooled::Owed(id) => (2, id.as_bytes()),
+    };
+    [pool.as_bytes(), &[END, kind], id].concat()
+}
+
+/// The pool of such a key, and what it is of.
+pub(crate) fn read_pooled(key: &[u8]) -> Option<(&str, Pooled)> {
+    let end = key.iter().position(|byte| *byte == END)?;
+    let (pool, rest) = (key.get(..end)?, key.get(end + 1..)?);
+    let of = match rest.split_first()? {
+        (0, []) => Pooled::Pool,
+        (1, id) => Pooled::Ticket(TicketId::from_bytes(id.try_into().ok()?)),
+        (2, id) => Pooled::Owed(MatchId::try_from(id).ok()?),
+        _ => return None,
+    };
+    Some((std::str::from_utf8(pool).ok()?, of))
+}
+
+/// `player`: his reservation, or his record.
+pub(crate) fn player(player: &str) -> Vec<u8> {
+    player.as_bytes().to_vec()
+}
+
+/// The player of such a key.
+pub(crate) fn read_player(key: &[u8]) -> Option<&str> {
+    std::str::from_utf8(key).ok()
+}
+
+/// `speed ‖ player`: a line of a leaderboard.
+pub(crate) fn ranked(speed: Speed, player: &str) -> Vec<u8> {
+    [&[speed.0], player.as_bytes()].concat()
+}
+
+/// The speed and the player of such a key.
+pub(crate) fn read_ranked(key: &[u8]) -> Option<(Speed, &str)> {
+    let (speed, player) = key.split_first()?;
+    Some((Speed(*speed), std::str::from_utf8(player).ok()?))
 }

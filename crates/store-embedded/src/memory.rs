@@ -9,12 +9,16 @@ use sealing::MatchId;
 use store::{Clock, FeedHints, FeedLimits, FeedPosition, Stored};
 use tokio::sync::watch;
 
+use crate::board::Boards;
 use crate::disk::Write;
 use crate::feed::Order;
 use crate::ledger::{Expiring, Kept, Ledger};
 use crate::players::Players;
+use crate::pools::Pools;
 use crate::record;
 use crate::shard::{Behind, Prepared, Shard};
+use crate::turns::Turns;
+use crate::values::Values;
 use crate::waiting::Watchers;
 
 /// Enough that cores seldom meet at one lock, few enough that asking all of them what is due is cheap.
@@ -31,6 +35,11 @@ pub(crate) struct Memory {
     pub(crate) ledger: Mutex<Ledger>,
     /// Used where nothing is behind the memory.
     pub(crate) players: Mutex<Players>,
+    /// Used where nothing is behind the memory.
+    pub(crate) values: Mutex<Values>,
+    pub(crate) pools: Pools,
+    pub(crate) boards: Mutex<Boards>,
+    pub(crate) turns: Turns,
     pub(crate) watchers: Mutex<Watchers>,
     /// Where each shard's feed ends.
     feed_ends: watch::Sender<Vec<Option<FeedPosition>>>,
@@ -48,6 +57,10 @@ impl Memory {
             outage: AtomicBool::new(false),
             ledger: Mutex::new(Ledger::new()),
             players: Mutex::new(Players::default()),
+            values: Mutex::default(),
+            pools: Pools::default(),
+            boards: Mutex::default(),
+            turns: Turns::default(),
             watchers: Mutex::default(),
             feed_ends: watch::Sender::new(vec![None; clocks.len()]),
         }

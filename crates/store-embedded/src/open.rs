@@ -31,6 +31,11 @@ impl Open {
         Ok((Self { disk: Some(disk.clone()), directory }, disk))
     }
 
+    /// Notes that this program writes from now on.
+    pub(crate) fn raise_format(&self) -> Result<(), OpenError> {
+        self.directory.raise_format()
+    }
+
     /// Closes the engine and notes what its journal holds. Without a note, the next start takes the end for
     /// a crash, and loses nothing.
     fn close(&mut self) -> Result<(), OpenError> {

@@ -3,10 +3,14 @@
 use referee::{Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::codec::{self, CodecError, Keyring, ShardClock};
-use store::{FeedEntry, FeedPosition, Invite, InviteId, RequestRecord, Stored};
+use store::{
+    FeedEntry, FeedPosition, Invite, InviteId, PlayerRecord, RequestRecord, Reservation, Speed, Stored,
+    Version,
+};
 
 use rules::PerSeat;
 
+use crate::board::Score;
 use crate::disk::{Space, Write};
 use crate::key;
 use crate::ledger::Kept;
@@ -106,4 +110,45 @@ pub(crate) fn put_request(key: &[u8], request: &Kept<RequestRecord>) -> Result<W
 /// Reads a request.
 pub(crate) fn read_request(bytes: &[u8]) -> Result<Kept<RequestRecord>, CodecError> {
     read_kept(bytes, codec::decode_request)
+}
+
+/// What stores what holds a player since `since`: `since ‖ record`.
+pub(crate) fn put_reservation(key: Vec<u8>, by: &Reservation, since: Stamp) -> Result<Write, CodecError> {
+    Ok(Write::put(Space::Reservations, key, kept(since, &codec::encode_reservation(by)?)))
+}
+
+/// Reads what holds a player, and since when.
+pub(crate) fn read_reservation(bytes: &[u8]) -> Result<(Reservation, Stamp), CodecError> {
+    let since = read_kept(bytes, codec::decode_reservation)?;
+    Ok((since.value, since.until))
+}
+
+/// What stores a player's record: `counter of the version ‖ its nonce ‖ record`.
+pub(crate) fn put_player(key: Vec<u8>, player: &PlayerRecord, version: Version) -> Result<Write, CodecError> {
+    let record = codec::encode_player_record(player)?;
+    let value = [&version.counter.to_be_bytes()[..], &version.nonce, &record].concat();
+    Ok(Write::put(Space::Records, key, value))
+}
+
+/// Reads a player's record and its version.
+pub(crate) fn read_player(bytes: &[u8]) -> Result<(PlayerRecord, Version), CodecError> {
+    let (counter, rest) = bytes.split_first_chunk().ok_or(CodecError::Malformed)?;
+    let (nonce, record) = rest.split_first_chunk().ok_or(CodecError::Malformed)?;
+    let version = Version { counter: u64::from_be_bytes(*counter), nonce: *nonce };
+    Ok((codec::decode_player_record(record)?, version))
+}
+
+/// What stores a line of a leaderboard: `points, millionths ‖ rated matches`.
+pub(crate) fn put_score(speed: Speed, player: &str, score: Score) -> Write {
+    let value = [score.points_micro.to_be_bytes(), score.matches.to_be_bytes()].concat();
+    Write::put(Space::Boards, key::ranked(speed, player), value)
+}
+
+/// Reads a line of a leaderboard.
+pub(crate) fn read_score(key: &[u8], bytes: &[u8]) -> Result<(Speed, String, Score), CodecError> {
+    let (speed, player) = key::read_ranked(key).ok_or(CodecError::Malformed)?;
+    let (points, rest) = bytes.split_first_chunk().ok_or(CodecError::Malformed)?;
+    let matches = rest.try_into().map_err(|_| CodecError::Malformed)?;
+    let score = Score { points_micro: u64::from_be_bytes(*points), matches: u64::from_be_bytes(matches) };
+    Ok((speed, player.to_owned(), score))
 }

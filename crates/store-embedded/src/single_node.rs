@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
 use sealing::MatchId;
+use store::codec::CodecError;
 use store::{
     Clock, Closing, Commit, CommitOutcome, Due, FeedHints, FeedLimits, FeedPage, FeedPosition, FeedStore,
     Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeStore, PageKey, PlayerHints,
@@ -125,7 +126,7 @@ impl<B: Backing> SingleNode<B> {
         &self,
         key: K,
         kept: Kept<V>,
-        write: impl FnOnce(&K, &Kept<V>) -> Result<Write, store::codec::CodecError>,
+        write: impl FnOnce(&K, &Kept<V>) -> Result<Write, CodecError>,
         entries: fn(&mut Ledger) -> &mut Expiring<K, V>,
         note: fn(&mut Ledger, &V) -> Vec<String>,
     ) -> Result<V, StoreError>
@@ -150,6 +151,30 @@ impl<B: Backing> SingleNode<B> {
         }
     }
 
+    /// What a change writes, where there is a disk to write it on.
+    pub(crate) fn writes(
+        &self,
+        writes: impl FnOnce() -> Result<Vec<Write>, CodecError>,
+    ) -> Result<Vec<Write>, StoreError> {
+        match self.behind.durable() {
+            None => Ok(Vec::new()),
+            Some(_) => writes().map_err(|error| unwritable(&error)),
+        }
+    }
+
+    /// Makes writes durable, where there is a disk, and then shows what they say. Once this was polled that is
+    /// done even if nobody waits for it any more; whoever holds a lock meanwhile hands it to `show`.
+    pub(crate) async fn show_once_written<T: Send + 'static>(
+        &self,
+        writes: Vec<Write>,
+        show: impl FnOnce(&Memory) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match self.behind.durable() {
+            None => Ok(show(&self.memory)),
+            Some(durable) => durable.write(writes, show)?.shown().await,
+        }
+    }
+
     /// One look at the ledger. What it found forgotten leaves the disk as well.
     fn ledger<T>(&self, operation: impl FnOnce(&mut Ledger, Stamp) -> T) -> T {
         let mut ledger = lock(&self.memory.ledger);
@@ -164,7 +189,7 @@ impl<B: Backing> SingleNode<B> {
 }
 
 /// A record that cannot be written is a fault of this program; the match goes on without the change.
-fn unwritable(error: &store::codec::CodecError) -> StoreError {
+pub(crate) fn unwritable(error: &CodecError) -> StoreError {
     StoreError::Unavailable(error.to_string())
 }
 

@@ -3,18 +3,24 @@
 use std::path::{Path, PathBuf};
 
 use rules::Seat;
+use store::{PoolCursor, TicketStore as _};
 use store_embedded::{BackupError, Checked, OpenError, backup, check, restore};
 
-use crate::game;
-use crate::place;
+use crate::{game, place, players, queue};
 
-/// Two live matches, one of them unresolved, and one that is over.
+/// Two live matches, one of them unresolved, and one that is over. Three tickets, two of them matched, and what is
+/// kept of players.
 async fn fill(path: &Path) {
     let store = place::open(path, &place::clock());
     game::played(&store, game::id(1), 3).await;
     game::act(&store, game::id(1), game::seal(Seat::Black, 4)).await;
     game::start(&store, game::id(2)).await;
     game::finished(&store, game::id(3), 20).await;
+    players::fill(&store).await;
+    for number in 1..=3 {
+        queue::enqueue(&store, number).await;
+    }
+    queue::claim(&store, &queue::paired(9, 1, 2), &[1, 2]).await;
 }
 
 fn checked(path: &Path) -> Checked {
@@ -28,6 +34,8 @@ async fn a_check_reads_everything_and_finds_nothing_wrong() {
     let found = checked(directory.path());
     assert_eq!(found.problems, Vec::<String>::new());
     assert_eq!((found.live, found.finished, found.turns, found.listed), (2, 1, 23, 6));
+    assert_eq!((found.tickets, found.owed, found.reservations), (3, 1, 2));
+    assert_eq!((found.records, found.ranked), (1, 2));
 }
 
 #[tokio::test]
@@ -43,6 +51,10 @@ async fn a_backup_brings_everything_back() {
     assert_eq!(game::load(&one, id).await, game::load(&two, id).await);
     game::act(&two, id, game::seal(Seat::White, 4)).await;
     assert_eq!(game::turns(&two, id).await, game::all_turns(4));
+    let (first, pool) = (PoolCursor::default(), queue::pool());
+    assert_eq!(two.pool(&pool, first).await, one.pool(&pool, first).await);
+    assert_eq!(two.ticket(&queue::name(1)).await, one.ticket(&queue::name(1)).await);
+    players::stands(&two, 0).await;
 }
 
 #[tokio::test]
@@ -129,12 +141,32 @@ async fn no_file_and_no_backup_shows_an_unresolved_move() {
 async fn a_store_of_a_newer_format_is_refused_by_name() {
     let directory = place::directory();
     fill(directory.path()).await;
-    std::fs::write(directory.path().join("format"), "2\n").expect("a file can be written");
+    std::fs::write(directory.path().join("format"), "3\n").expect("a file can be written");
     let error = place::try_open(directory.path(), &place::clock()).expect_err("it is newer");
-    assert!(matches!(error, OpenError::Newer { found: 2, known: 1, .. }), "{error}");
+    assert!(matches!(error, OpenError::Newer { found: 3, known: 2, .. }), "{error}");
     assert!(error.to_string().contains("use the newer program"), "{error}");
-    std::fs::write(directory.path().join("format"), "1\n").expect("a file can be written");
+    std::fs::write(directory.path().join("format"), "2\n").expect("a file can be written");
     place::open(directory.path(), &place::clock());
+}
+
+#[tokio::test]
+async fn a_store_of_an_older_format_is_of_the_newest_once_it_was_opened() {
+    let directory = place::directory();
+    fill(directory.path()).await;
+    let format = directory.path().join("format");
+    let says = |format: &Path| std::fs::read_to_string(format).expect("it can be read");
+    assert_eq!(says(&format), "2\n", "a new one is");
+    std::fs::write(&format, "1\n").expect("a file can be written");
+    assert_eq!(checked(directory.path()).problems, Vec::<String>::new());
+    backup(directory.path(), &mut Vec::new()).expect("a backup can be taken");
+    meddle(directory.path(), "live", |live| {
+        live.insert(game::id(4).as_bytes(), b"no head").expect("it can be written");
+    });
+    place::try_open(directory.path(), &place::clock()).expect_err("a match is damaged");
+    assert_eq!(says(&format), "1\n", "whoever does not write leaves it");
+    meddle(directory.path(), "live", |live| live.remove(game::id(4).as_bytes()).expect("it can be written"));
+    place::open(directory.path(), &place::clock());
+    assert_eq!(says(&format), "2\n");
 }
 
 #[tokio::test]
@@ -175,6 +207,44 @@ async fn a_damaged_head_is_named_by_the_start_and_by_a_check() {
     assert!(matches!(error, OpenError::Damaged(_)) && error.to_string().contains(&name), "{error}");
     let problems = checked(directory.path()).problems;
     assert!(problems.iter().any(|problem| problem.contains(&name)), "{problems:?}");
+}
+
+/// What of each kind is damaged, and how a start and a check name it.
+#[tokio::test]
+async fn damaged_tickets_and_records_of_players_are_named() {
+    let ticket = [&b"eu\0\x01"[..], queue::name(3).id.as_bytes()].concat();
+    let owed = [&b"eu\0\x02"[..], game::id(9).as_bytes()].concat();
+    let line = [&[players::SPEED.0], game::BLACK.as_bytes()].concat();
+    let player = game::BLACK.as_bytes().to_vec();
+    for (space, key, named, opens) in [
+        ("pools", ticket, "an entry of a pool", false),
+        ("pools", owed, "an entry of a pool", false),
+        ("pools", b"eu\0\x03".to_vec(), "an entry of a pool", false),
+        ("boards", line, "a line of a leaderboard", false),
+        ("reservations", player.clone(), "the reservation of players/ann", true),
+        ("records", player, "the record of players/ann", true),
+    ] {
+        let directory = place::directory();
+        fill(directory.path()).await;
+        meddle(directory.path(), space, |kept| kept.insert(key, b"no").expect("it can be written"));
+        let found = checked(directory.path());
+        let [problem] = &found.problems[..] else { panic!("{space}: {:?}", found.problems) };
+        assert!(problem.starts_with(named), "{problem}");
+        // What is not taken into memory is met when it is asked for.
+        assert_eq!(place::try_open(directory.path(), &place::clock()).is_ok(), opens, "{space}");
+    }
+}
+
+/// The count of a pool's changes is behind: its tickets would change without a reader being told.
+#[tokio::test]
+async fn a_ticket_that_has_changed_after_its_pool_is_found() {
+    let directory = place::directory();
+    fill(directory.path()).await;
+    meddle(directory.path(), "pools", |pools| {
+        pools.insert(b"eu\0\0", 4_u64.to_be_bytes()).expect("it can be written");
+    });
+    let expected = format!("ticket {}: its pool knows nothing of its last change", queue::name(2));
+    assert_eq!(checked(directory.path()).problems, [expected]);
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ pub(crate) async fn create(store: &EmbeddedStore, id: MatchId) -> Stored {
     let party = |player: &str| Party { player: player.to_owned(), public_key: None };
     let parties = PerSeat { black: party(BLACK), white: party(WHITE) };
     let now = store.now(id).await.expect("the time can be asked");
-    let new = NewMatch { id, settings: Settings::default(), parties, rematch_of: None };
+    let new = NewMatch { id, settings: Settings::default(), parties, rematch_of: None, origin: None };
     store.create(Match::create(new, now), [1; 8]).await.expect("a match can be created").stored
 }
 

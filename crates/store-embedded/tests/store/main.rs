@@ -8,5 +8,8 @@ mod game;
 mod lost_key;
 mod older;
 mod place;
+mod players;
+mod queue;
 mod reopened;
 mod restart;
+mod tickets;

@@ -6,26 +6,38 @@
 
 use std::path::{Path, PathBuf};
 
-use referee::{RequestId, Settings, Stamp};
+use referee::{Match, RequestId, Settings, Stamp};
 use rules::Seat;
 use sealing::EndReason;
 use store::{
-    Closing, Invite, InviteEnd, InviteId, InviteStore as _, PlayerStore as _, RequestKey, RequestRecord,
-    RequestStore as _,
+    Closing, Invite, InviteEnd, InviteId, InviteStore as _, MatchStore as _, PlayerStore as _, RequestKey,
+    RequestRecord, RequestStore as _, Ticket, TicketState, TicketStore as _,
 };
 use store_embedded::{EmbeddedStore, backup, check, restore};
 
-use crate::game;
-use crate::place;
+use crate::{game, place, players, queue};
 
 /// The file of the records as they are written today.
-const NEWEST: &str = "format-1";
+const NEWEST: &str = "format-2";
+
+/// The file of a time without tickets, and without what is kept of players.
+const WITHOUT_TICKETS: &str = "format-1";
 
 /// Matches of the store, by what is the case with them.
 const WAITING: u8 = 1;
 const SEALED: u8 = 2;
 const AT_REST: u8 = 3;
 const JUST_OVER: u8 = 4;
+/// Where there are tickets.
+const PAIRED: u8 = 5;
+
+/// Tickets of the store, by what became of them.
+const WAITS: u8 = 21;
+const WAITS_AGAIN: u8 = 22;
+const MATCHED: u8 = 23;
+const LEFT: u8 = 24;
+const CANCELLED: u8 = 25;
+const NEVER_CAME: u8 = 26;
 
 /// Turns that the match with a sealed move has resolved, and the one at rest.
 const SEALED_TURNS: u32 = 12;
@@ -90,6 +102,45 @@ async fn fill(store: &EmbeddedStore) {
     }
     let (key, record) = request();
     store.remember(key, record).await.expect("a request can be remembered");
+    players::fill(store).await;
+    fill_pool(store).await;
+    let id = game::id(PAIRED);
+    let now = store.now(id).await.expect("the time can be asked");
+    let paired = Match::create(queue::paired(PAIRED, MATCHED, LEFT), now);
+    store.create(paired, [1; 8]).await.expect("a match can be created");
+}
+
+async fn fill_pool(store: &EmbeddedStore) {
+    for number in [WAITS, WAITS_AGAIN, MATCHED, LEFT, CANCELLED] {
+        queue::enqueue(store, number).await;
+    }
+    let aborted = queue::paired(JUST_OVER, WAITS_AGAIN, WAITS_AGAIN);
+    queue::claim(store, &aborted, &[WAITS_AGAIN]).await;
+    store.made(&queue::pool(), aborted.id).await.expect("a match is made");
+    store.requeue(&queue::name(WAITS_AGAIN), aborted.id).await.expect("a requeue is answered");
+    queue::claim(store, &queue::paired(PAIRED, MATCHED, LEFT), &[MATCHED, LEFT]).await;
+    for number in [LEFT, CANCELLED, NEVER_CAME] {
+        store.leave_ticket(&queue::name(number)).await.expect("leaving is answered");
+    }
+}
+
+async fn tickets_stand(store: &EmbeddedStore) {
+    let seen = store.ticket(&queue::name(MATCHED)).await.expect("it is there");
+    assert_eq!(seen.owed, Some(queue::paired(PAIRED, MATCHED, LEFT)));
+    assert_eq!((seen.ticket.wish, seen.usual_wait_ms), (Some(queue::wish()), Some(0)));
+    let lease_until = seen.now.plus_ms(Ticket::LEASE_MS);
+    for (number, state) in [
+        (WAITS, TicketState::Waiting { lease_until, aborted: None }),
+        (WAITS_AGAIN, TicketState::Waiting { lease_until, aborted: Some(game::id(JUST_OVER)) }),
+        (MATCHED, TicketState::Matched { match_id: game::id(PAIRED), left: false }),
+        (LEFT, TicketState::Matched { match_id: game::id(PAIRED), left: true }),
+        (CANCELLED, TicketState::Cancelled),
+        (NEVER_CAME, TicketState::Cancelled),
+    ] {
+        assert_eq!(queue::state(store, number).await, state, "ticket {number}");
+    }
+    let paired = game::load(store, game::id(PAIRED)).await.head;
+    assert_eq!(paired.origin, queue::paired(PAIRED, MATCHED, LEFT).origin.map(Into::into));
 }
 
 /// Takes the newest backup, if it is to be taken and there is none.
@@ -115,23 +166,35 @@ async fn a_backup_of_every_earlier_state_is_restored_checked_and_played_on() {
     let folder = folder.parent().expect("a folder");
     let mut tried = 0;
     for entry in std::fs::read_dir(folder).expect("there are backups") {
-        let bytes = std::fs::read(entry.expect("it can be listed").path()).expect("it can be read");
-        goes_on(&bytes).await;
+        let path = entry.expect("it can be listed").path();
+        let bytes = std::fs::read(&path).expect("it can be read");
+        goes_on(&bytes, path != golden(WITHOUT_TICKETS)).await;
         tried += 1;
     }
     assert!(tried > 0);
 }
 
-async fn goes_on(bytes: &[u8]) {
+async fn goes_on(bytes: &[u8], has_tickets: bool) {
     let directory = place::directory();
     restore(directory.path(), &mut &bytes[..]).expect("it can be brought back");
     let found = check(directory.path(), &place::keyring()).expect("it can be checked");
     assert_eq!(found.problems, Vec::<String>::new());
     let turns = u64::from(SEALED_TURNS + RESTING_TURNS + 1);
-    assert_eq!((found.live, found.finished, found.turns), (3, 1, turns));
+    let paired = u64::from(has_tickets);
+    assert_eq!((found.live, found.finished, found.turns), (3 + paired, 1, turns));
     assert_eq!((found.listed, found.invites, found.requests), (6, 4, 1));
+    assert_eq!((found.tickets, found.owed), (6 * paired, paired));
+    assert_eq!((found.reservations, found.records, found.ranked), (2 * paired, paired, 2 * paired));
 
     let store = place::open(directory.path(), &place::clock());
+    if has_tickets {
+        tickets_stand(&store).await;
+        players::stands(&store, 0).await;
+        game::settle(&store, game::id(PAIRED)).await;
+    } else {
+        fill_pool(&store).await;
+        players::fill(&store).await;
+    }
     assert_eq!(game::due(&store).await.len(), 2, "what follows from a creation and an end is to be done");
     game::settle(&store, game::id(WAITING)).await;
     let sealed = game::id(SEALED);
@@ -142,11 +205,12 @@ async fn goes_on(bytes: &[u8]) {
         assert_eq!(rests.head.finish().map(|finish| finish.reason), Some(EndReason::Resignation));
         assert_eq!(game::turns(&store, rests.head.id).await, game::all_turns(turns));
     }
-    assert_eq!(game::lists(&store).await.len(), 8);
+    assert_eq!(game::lists(&store).await.len() as u64, 8 + 2 * paired);
     invites_and_requests_stand(&store).await;
     drop(store);
     let found = check(directory.path(), &place::keyring()).expect("it can be checked");
-    assert_eq!((found.problems, found.live, found.finished), (Vec::new(), 2, 2));
+    assert_eq!((found.problems, found.live, found.finished), (Vec::new(), 2 + paired, 2));
+    assert_eq!((found.tickets, found.reservations), (6, 2));
 }
 
 async fn invites_and_requests_stand(store: &EmbeddedStore) {

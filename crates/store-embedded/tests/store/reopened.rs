@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
+use matchmaker::TicketId;
+use referee::{Change, FollowUp, NewMatch, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Hints, Indexed,
-    Invite, InviteId, InviteStore, Loaded, MatchStore, NodeStore, PageKey, PlayerHints, PlayerStore,
-    RequestKey, RequestRecord, RequestStore, ScriptedClock, Shard, StoreError, Version,
+    Claim, Clock as _, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore,
+    Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeStore, PageKey, PlayerHints,
+    PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey,
+    RequestRecord, RequestStore, Reservation, ReservationStore, ScriptedClock, SeenTicket, Shard, Speed,
+    StoreError, TicketName, TicketStore, Version, Wish,
 };
 use store_embedded::EmbeddedStore;
 use tokio::sync::{Mutex, MutexGuard};
@@ -20,8 +23,9 @@ use crate::place;
 /// thousands of operations.
 const PROCESSES_MAX: u32 = 50;
 
-/// Forgets before every operation whatever is not on the disk. A process remembers two things on its own,
-/// who waits for hints and what is put off: once one of them was asked for, this one lives on.
+/// Forgets before every operation whatever is not on the disk. A process remembers three things on its own, who
+/// waits for hints, what is put off and when leases end: once one of the first two was asked for, or time has
+/// passed with tickets there, this one lives on.
 pub(crate) struct Reopened {
     path: PathBuf,
     clock: Arc<ScriptedClock>,
@@ -33,6 +37,8 @@ struct Process {
     store: Option<EmbeddedStore>,
     /// How many there were before it.
     earlier: u32,
+    opened_ms: u64,
+    has_tickets: bool,
     lives_on: bool,
 }
 
@@ -46,18 +52,31 @@ impl Reopened {
     pub(crate) fn new(path: &Path, clock: &Arc<ScriptedClock>) -> Self {
         let store = place::open(path, clock);
         let shard_count = store.shard_count();
-        let process = Mutex::new(Process { store: Some(store), earlier: 0, lives_on: false });
+        let opened_ms = clock.now_ms();
+        let process =
+            Process { store: Some(store), earlier: 0, opened_ms, has_tickets: false, lives_on: false };
+        let process = Mutex::new(process);
         Self { path: path.to_owned(), clock: Arc::clone(clock), shard_count, process }
     }
 
     /// The next process.
     async fn next(&self) -> MutexGuard<'_, Process> {
         let mut process = self.process.lock().await;
+        let now_ms = self.clock.now_ms();
+        process.lives_on |= process.has_tickets && process.opened_ms < now_ms;
         if !process.lives_on && process.earlier < PROCESSES_MAX {
             process.earlier += 1;
+            process.opened_ms = now_ms;
             process.store = None;
             process.store = Some(place::open(&self.path, &self.clock));
         }
+        process
+    }
+
+    /// The next process, which has tickets from now on.
+    async fn next_with_tickets(&self) -> MutexGuard<'_, Process> {
+        let mut process = self.next().await;
+        process.has_tickets = true;
         process
     }
 
@@ -183,5 +202,96 @@ impl FeedStore for Reopened {
     async fn watch_feed(&self) -> Result<FeedHints, StoreError> {
         // Hints end with their process, like those of a match.
         self.last().await.store().watch_feed().await
+    }
+}
+
+#[async_trait]
+impl TicketStore for Reopened {
+    async fn create_ticket(&self, name: &TicketName, wish: Arc<Wish>) -> Result<SeenTicket, StoreError> {
+        self.next_with_tickets().await.store().create_ticket(name, wish).await
+    }
+
+    async fn ticket(&self, name: &TicketName) -> Result<SeenTicket, StoreError> {
+        self.next().await.store().ticket(name).await
+    }
+
+    async fn renew_ticket(&self, name: &TicketName) -> Result<SeenTicket, StoreError> {
+        self.next().await.store().renew_ticket(name).await
+    }
+
+    async fn leave_ticket(&self, name: &TicketName) -> Result<SeenTicket, StoreError> {
+        self.next().await.store().leave_ticket(name).await
+    }
+
+    async fn claim(
+        &self,
+        pool: &PoolName,
+        tickets: &[TicketId],
+        game: &NewMatch,
+    ) -> Result<Claim, StoreError> {
+        self.next().await.store().claim(pool, tickets, game).await
+    }
+
+    async fn made(&self, pool: &PoolName, match_id: MatchId) -> Result<(), StoreError> {
+        self.next().await.store().made(pool, match_id).await
+    }
+
+    async fn requeue(&self, name: &TicketName, aborted: MatchId) -> Result<SeenTicket, StoreError> {
+        self.next().await.store().requeue(name, aborted).await
+    }
+
+    async fn pool(&self, pool: &PoolName, after: PoolCursor) -> Result<PoolPage, StoreError> {
+        self.next().await.store().pool(pool, after).await
+    }
+}
+
+#[async_trait]
+impl ReservationStore for Reopened {
+    async fn reservation(&self, player: &str) -> Result<Option<Held>, StoreError> {
+        self.next().await.store().reservation(player).await
+    }
+
+    async fn reserve(
+        &self,
+        player: &str,
+        expected: Option<&Reservation>,
+        next: Option<&Reservation>,
+    ) -> Result<Option<Reservation>, StoreError> {
+        self.next().await.store().reserve(player, expected, next).await
+    }
+}
+
+#[async_trait]
+impl RecordStore for Reopened {
+    async fn record(&self, player: &str) -> Result<(PlayerRecord, Option<Version>), StoreError> {
+        self.next().await.store().record(player).await
+    }
+
+    async fn put_record(
+        &self,
+        player: &str,
+        expected: Option<Version>,
+        record: &PlayerRecord,
+        nonce: [u8; 8],
+    ) -> Result<bool, StoreError> {
+        self.next().await.store().put_record(player, expected, record, nonce).await
+    }
+
+    async fn rank(
+        &self,
+        speed: Speed,
+        player: &str,
+        points_micro: u64,
+        matches: u64,
+    ) -> Result<(), StoreError> {
+        self.next().await.store().rank(speed, player, points_micro, matches).await
+    }
+
+    async fn leaderboard(&self, speed: Speed, skip: u64, limit: usize) -> Result<Vec<Ranked>, StoreError> {
+        self.next().await.store().leaderboard(speed, skip, limit).await
+    }
+
+    async fn leaderboard_place(&self, speed: Speed, player: &str) -> Result<Option<u64>, StoreError> {
+        self.next().await.store().leaderboard_place(speed, player).await
     }
 }
