@@ -27,6 +27,12 @@ pub(crate) fn version_bytes(version: Version) -> Vec<u8> {
     [version.counter.to_be_bytes(), version.nonce].concat()
 }
 
+/// Reads a version and what stands behind it.
+pub(crate) fn read_version(bytes: &[u8]) -> Result<(Version, &[u8]), CodecError> {
+    let mut fields = Fields(bytes);
+    Ok((fields.version()?, fields.0))
+}
+
 /// Reads the first 32 bytes of an envelope.
 pub(crate) fn read_summary(bytes: &[u8]) -> Result<Summary, CodecError> {
     let mut fields = Fields(bytes);

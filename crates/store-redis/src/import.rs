@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use referee::{Match, Now, Stamp, TurnRecord};
-use store::{MatchStore as _, StoreError, Stored, codec};
+use store::{
+    MatchStore as _, PlayerRecord, RecordStore as _, Reservation, ReservationStore as _, Speed, StoreError,
+    Stored, codec,
+};
 
 use crate::call::Call;
 use crate::envelope;
@@ -76,11 +79,50 @@ impl Import<'_> {
         let read = store.load(id).await?.stored;
         let turns_read = store.turns(id, 1, usize::MAX).await?;
         let is_same = read == stored && turns_read.iter().map(Arc::as_ref).eq(turns);
-        if is_same {
-            Ok(())
-        } else {
-            Err(StoreError::Unavailable(format!("match {id} was stored otherwise")))
-        }
+        check(is_same, || format!("match {id}"))
+    }
+
+    /// Takes over what a player has achieved, and reads it back.
+    ///
+    /// # Errors
+    /// As [`Import::take`].
+    pub async fn take_record(&self, player: &str, record: &PlayerRecord) -> Result<(), StoreError> {
+        let store = self.store;
+        let (_, version) = store.record(player).await?;
+        store.put_record(player, version, record, rand::random()).await?;
+        let (read, _) = store.record(player).await?;
+        check(read == *record, || format!("the record of {player}"))
+    }
+
+    /// Takes over a line of a leaderboard, as [`store::RecordStore::rank`] has it, and reads it back.
+    ///
+    /// # Errors
+    /// As [`Import::take`].
+    pub async fn take_rank(
+        &self,
+        speed: Speed,
+        player: &str,
+        points_micro: u64,
+        matches: u64,
+    ) -> Result<(), StoreError> {
+        let store = self.store;
+        store.rank(speed, player, points_micro, matches).await?;
+        let place = store.leaderboard_place(speed, player).await?.ok_or(StoreError::NotFound)?;
+        let lines = store.leaderboard(speed, place, 1).await?;
+        let is_same = lines.iter().any(|line| line.player == player && line.points_micro == points_micro);
+        check(is_same, || format!("the rank of {player}"))
+    }
+
+    /// Takes over what holds a player, and reads it back. It holds him from now on.
+    ///
+    /// # Errors
+    /// As [`Import::take`].
+    pub async fn take_reservation(&self, player: &str, by: &Reservation) -> Result<(), StoreError> {
+        let store = self.store;
+        let held = store.reservation(player).await?.map(|held| held.by);
+        store.reserve(player, held.as_ref(), Some(by)).await?;
+        let read = store.reservation(player).await?.map(|held| held.by);
+        check(read.as_ref() == Some(by), || format!("what holds {player}"))
     }
 
     /// Says that all is there. `keys` names the keys that it is served with, as of
@@ -93,6 +135,11 @@ impl Import<'_> {
         let call = Call::new(&self.store.scripts.import_ends, place, vec![key]).argument(keys);
         self.store.caller.run(call).await.map(drop).map_err(|error| self.store.unreachable(&error))
     }
+}
+
+/// Checks what was read back.
+fn check(is_same: bool, what: impl FnOnce() -> String) -> Result<(), StoreError> {
+    if is_same { Ok(()) } else { Err(StoreError::Unavailable(format!("{} was stored otherwise", what()))) }
 }
 
 /// A head as another shard keeps it, whose time is `now`.

@@ -4,7 +4,8 @@
 //! tag, so that they are in one slot of a cluster. One step is one script on one slot in one round trip:
 //! it reads the server's clock once, compares the version, judges the stamp, and writes head, turn, due
 //! time and hint together. Whoever comes second is answered what the first one stored. Hints carry the
-//! new head. There is no lock and no leader: nodes come and go.
+//! new head. There is no lock and no leader: nodes come and go. All of a pool of tickets is in one slot in the same
+//! way, and so is all of a player and all of a leaderboard.
 //!
 //! **What can be lost.** With [`Durability::Primary`] an acknowledged write is lost if the primary dies
 //! before a replica has it. With [`Durability::Replicas`] an answer leaves only when so many replicas have
@@ -36,12 +37,16 @@ mod names;
 mod nodes;
 mod players;
 mod recent;
+mod records;
 mod redis_store;
 mod reply;
+mod reservations;
 mod routes;
 mod scripts;
 mod server;
 mod start;
+mod stored_ticket;
+mod tickets;
 mod turnstile;
 mod watching;
 

@@ -1,14 +1,15 @@
 //! The names of keys and channels. Nobody else builds one.
 //!
 //! What one step touches carries one hash tag, the part in braces, and so lies in one slot of a cluster:
-//! `{s007}` for a shard, `{p:ann}` for a player, `{a:…}` for a caller who is none.
+//! `{s007}` for a shard, `{p:ann}` for a player, `{a:…}` for a caller who is none, `{q:eu}` for a pool of tickets,
+//! `{b:1}` for the leaderboard of a speed.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sealing::MatchId;
 use sha2::{Digest as _, Sha256};
-use store::{InviteId, RequestKey, Shard};
+use store::{InviteId, PoolName, RequestKey, Shard, Speed};
 
 use crate::start::SHARDS;
 
@@ -132,6 +133,44 @@ impl Names {
         let mut keys = ["live", "done", "gone"].map(|list| self.key(place, format_args!("{list}"))).to_vec();
         keys.push(self.fence(place));
         keys
+    }
+
+    /// What holds a player.
+    pub(crate) fn reservation(&self, place: &Place) -> String {
+        self.key(place, format_args!("held"))
+    }
+
+    /// What a player has achieved.
+    pub(crate) fn record(&self, place: &Place) -> String {
+        self.key(place, format_args!("record"))
+    }
+
+    /// Where a pool lies. Its name can stand in a key as it is.
+    pub(crate) fn pool(&self, pool: &PoolName) -> Place {
+        Place::new(format!("q:{pool}"))
+    }
+
+    /// All of a pool, as its scripts take it.
+    pub(crate) fn pool_keys(&self, place: &Place) -> Vec<String> {
+        let kept = ["tickets", "changes", "until", "pool", "owed", "owing"];
+        let mut keys = kept.map(|key| self.key(place, format_args!("{key}"))).to_vec();
+        keys.push(self.fence(place));
+        keys
+    }
+
+    /// Where a leaderboard lies.
+    pub(crate) fn board(&self, speed: Speed) -> Place {
+        Place::new(format!("b:{}", speed.0))
+    }
+
+    /// The lines of a leaderboard.
+    pub(crate) fn points(&self, place: &Place) -> String {
+        self.key(place, format_args!("points"))
+    }
+
+    /// After how many matches each line of a leaderboard is.
+    pub(crate) fn rated(&self, place: &Place) -> String {
+        self.key(place, format_args!("rated"))
     }
 
     pub(crate) fn open_invites(&self, place: &Place) -> String {

@@ -60,6 +60,14 @@ impl Reply {
         }
     }
 
+    /// A number, or nothing where the script says nil or its reply ends before.
+    pub(crate) fn optional_number(&self, at: usize) -> Result<Option<u64>, StoreError> {
+        match self.entries.get(at) {
+            None | Some(Value::Nil) => Ok(None),
+            Some(_) => self.number(at).map(Some),
+        }
+    }
+
     /// A list of bytes.
     pub(crate) fn list(&self, at: usize) -> Result<Vec<&[u8]>, StoreError> {
         let Some(Value::Array(items)) = self.entries.get(at) else { return Err(unexpected()) };

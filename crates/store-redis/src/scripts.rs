@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use store::{Commit, FeedLimits, OUTAGE_MIN_MS};
+use store::{Commit, FeedLimits, OUTAGE_MIN_MS, PoolPage, Ticket};
 
 use crate::start::SHARDS;
+use crate::stored_ticket::Stage;
 
 /// The shortest time to live that anything is given, ms: a clock that runs on by a little between two
 /// nodes must not take away what was just written.
@@ -19,6 +20,16 @@ const FORGOTTEN_MAX: usize = 64;
 /// Entries of a shard's feed between two looks at whether they are too many: few beside those that are kept, and
 /// a look is cheap beside so many commits.
 const FEED_TRIM_EVERY: u64 = 64;
+
+/// Tickets of a pool that one look at it expires or forgets at most: the pool's owner looks many times a second.
+const SWEPT_MAX: usize = 500;
+
+/// Claimed matches that a pool holds at most until they are made, some 700 bytes each: a pool that cannot make this
+/// many has no use for more.
+pub(crate) const OWING_MAX: usize = 100_000;
+
+/// Players on a leaderboard at most, some 200 bytes each.
+pub(crate) const RANKED_MAX: usize = 1_000_000;
 
 /// Open invites that a player's list holds at most, 36 bytes and some each; older ones leave it.
 pub(crate) const LISTED_INVITES_MAX: usize = 1_000;
@@ -88,12 +99,28 @@ pub(crate) struct Scripts {
     pub(crate) import: Arc<Script>,
     pub(crate) import_begins: Arc<Script>,
     pub(crate) import_ends: Arc<Script>,
+    pub(crate) create_ticket: Arc<Script>,
+    pub(crate) ticket: Arc<Script>,
+    pub(crate) leave_ticket: Arc<Script>,
+    pub(crate) requeue_ticket: Arc<Script>,
+    pub(crate) claim: Arc<Script>,
+    pub(crate) made: Arc<Script>,
+    pub(crate) pool: Arc<Script>,
+    pub(crate) reservation: Arc<Script>,
+    pub(crate) reserve: Arc<Script>,
+    pub(crate) enter: Arc<Script>,
+    pub(crate) record: Arc<Script>,
+    pub(crate) put_record: Arc<Script>,
+    pub(crate) rank: Arc<Script>,
+    pub(crate) leaderboard: Arc<Script>,
+    pub(crate) leaderboard_place: Arc<Script>,
 }
 
 const CLOCK: &str = include_str!("../scripts/shared/clock.lua");
 const ENVELOPE: &str = include_str!("../scripts/shared/envelope.lua");
 const FEED: &str = include_str!("../scripts/shared/feed.lua");
 const FENCE: &str = include_str!("../scripts/shared/fence.lua");
+const TICKET: &str = include_str!("../scripts/shared/ticket.lua");
 
 impl Scripts {
     pub(crate) fn new(variant: Variant) -> Self {
@@ -101,6 +128,7 @@ impl Scripts {
         let script = |shared: &[&str], text: &str| variant.script(shared, text);
         let on_match = [time, CLOCK, ENVELOPE];
         let on_shard = [time, CLOCK];
+        let on_pool = [time, FENCE, TICKET];
         Self {
             meta: script(&[], include_str!("../scripts/meta.lua")),
             now: script(&on_shard, include_str!("../scripts/now.lua")),
@@ -126,6 +154,21 @@ impl Scripts {
             import: script(&on_match, include_str!("../scripts/import.lua")),
             import_begins: script(&[], include_str!("../scripts/import_begins.lua")),
             import_ends: script(&[], include_str!("../scripts/import_ends.lua")),
+            create_ticket: script(&on_pool, include_str!("../scripts/create_ticket.lua")),
+            ticket: script(&on_pool, include_str!("../scripts/ticket.lua")),
+            leave_ticket: script(&on_pool, include_str!("../scripts/leave_ticket.lua")),
+            requeue_ticket: script(&on_pool, include_str!("../scripts/requeue_ticket.lua")),
+            claim: script(&on_pool, include_str!("../scripts/claim.lua")),
+            made: script(&on_pool, include_str!("../scripts/made.lua")),
+            pool: script(&on_pool, include_str!("../scripts/pool.lua")),
+            reservation: script(&[time, FENCE], include_str!("../scripts/reservation.lua")),
+            reserve: script(&[time, tell, FENCE], include_str!("../scripts/reserve.lua")),
+            enter: script(&[time, tell, FENCE], include_str!("../scripts/enter.lua")),
+            record: script(&[FENCE], include_str!("../scripts/record.lua")),
+            put_record: script(&[FENCE], include_str!("../scripts/put_record.lua")),
+            rank: script(&[FENCE], include_str!("../scripts/rank.lua")),
+            leaderboard: script(&[FENCE], include_str!("../scripts/leaderboard.lua")),
+            leaderboard_place: script(&[FENCE], include_str!("../scripts/leaderboard_place.lua")),
         }
     }
 }
@@ -167,6 +210,10 @@ impl Variant {
              local KEPT_MIN_MS, FENCE_MS = {KEPT_MIN_MS}, {FENCE_MS}\n\
              local FORGOTTEN_MAX, LISTED_INVITES_MAX = {FORGOTTEN_MAX}, {LISTED_INVITES_MAX}\n\
              local FEED_TRIM_EVERY, FEED_RETENTION_MS, FEED_ENTRIES_MAX = {FEED_TRIM_EVERY}, {}, {}\n\
+             local WAITS, WAITS_AGAIN, MATCHED, LEFT, CANCELLED, EXPIRED = {}, {}, {}, {}, {}, {}\n\
+             local LEASE_MS, TICKET_RETENTION_MS, POOL_MAX, SWEPT_MAX = {}, {}, {}, {SWEPT_MAX}\n\
+             local TICKETS_MAX, OWED_MAX, OWED_AFTER_MS = {}, {}, {}\n\
+             local OWING_MAX, RANKED_MAX = {OWING_MAX}, {RANKED_MAX}\n\
              local ALWAYS_WRITES, PUBLISH = {}, '{}'\n",
             Status::NotFound as i64,
             Status::Committed as i64,
@@ -176,6 +223,18 @@ impl Variant {
             Commit::STAMP_AGE_MAX_MS,
             self.feed.retention_ms,
             self.feed.entries_a_shard(SHARDS),
+            Stage::Waits as u8,
+            Stage::WaitsAgain as u8,
+            Stage::Matched as u8,
+            Stage::Left as u8,
+            Stage::Cancelled as u8,
+            Stage::Expired as u8,
+            Ticket::LEASE_MS,
+            Ticket::RETENTION_MS,
+            Ticket::POOL_MAX,
+            PoolPage::TICKETS_MAX,
+            PoolPage::OWED_MAX,
+            PoolPage::OWED_AFTER_MS,
             self.waits,
             self.publish(),
         )

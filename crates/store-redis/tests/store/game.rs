@@ -23,7 +23,7 @@ pub(crate) async fn start(store: &RedisStore, id: MatchId) -> Stored {
     let party = |player: &str| Party { player: player.to_owned(), public_key: None };
     let parties = PerSeat { black: party("players/ann"), white: party("players/bob") };
     let now = store.now(id).await.expect("the time can be asked");
-    let new = NewMatch { id, settings: Settings::default(), parties, rematch_of: None };
+    let new = NewMatch { id, settings: Settings::default(), parties, rematch_of: None, origin: None };
     store.create(Match::create(new, now), rand::random()).await.expect("a match can be created");
     act(store, id, Command::Join { seat: Seat::Black }).await;
     act(store, id, Command::Join { seat: Seat::White }).await

@@ -108,7 +108,7 @@ async fn matches_are_played_while_their_slots_move() {
     }
 }
 
-async fn other_primary<'a>(cluster: &'a ClusterServers, from: &Server) -> &'a Server {
+pub(crate) async fn other_primary<'a>(cluster: &'a ClusterServers, from: &Server) -> &'a Server {
     let primaries = cluster.primaries().await.expect("primaries are known");
     let other = primaries.into_iter().find(|primary| primary.address() != from.address());
     other.expect("there is another primary")
