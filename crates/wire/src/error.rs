@@ -30,9 +30,7 @@ const TEXT_BYTES_MAX: usize = 200;
 
 /// The reasons that no server sends yet: the limits, pools and bans that they tell of are not there.
 /// Clients may know them already; a later server sends them.
-pub const NOT_SENT_YET: [ErrorReason; 6] = [
-    ErrorReason::TicketNotOpen,
-    ErrorReason::AlreadyInMatch,
+pub const NOT_SENT_YET: [ErrorReason; 4] = [
     ErrorReason::GuardianRequired,
     ErrorReason::PlayerBanned,
     ErrorReason::RateLimited,

@@ -1059,6 +1059,8 @@ pub enum MatchState {
     Revealing = 3,
     /// Over: result and reason stand.
     Finished = 4,
+    /// Against a bot: its seal is awaited. The next turn and its clock open with it.
+    BotDue = 5,
 }
 impl MatchState {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1072,6 +1074,7 @@ impl MatchState {
             Self::Open => "MATCH_STATE_OPEN",
             Self::Revealing => "MATCH_STATE_REVEALING",
             Self::Finished => "MATCH_STATE_FINISHED",
+            Self::BotDue => "MATCH_STATE_BOT_DUE",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1082,6 +1085,7 @@ impl MatchState {
             "MATCH_STATE_OPEN" => Some(Self::Open),
             "MATCH_STATE_REVEALING" => Some(Self::Revealing),
             "MATCH_STATE_FINISHED" => Some(Self::Finished),
+            "MATCH_STATE_BOT_DUE" => Some(Self::BotDue),
             _ => None,
         }
     }

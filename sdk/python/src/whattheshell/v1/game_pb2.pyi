@@ -278,6 +278,8 @@ class _MatchStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_MatchState
     """Commit-reveal only: both commitments are in, at least one is not revealed."""
     MATCH_STATE_FINISHED: _MatchState.ValueType  # 4
     """Over: result and reason stand."""
+    MATCH_STATE_BOT_DUE: _MatchState.ValueType  # 5
+    """Against a bot: its seal is awaited. The next turn and its clock open with it."""
 
 class MatchState(_MatchState, metaclass=_MatchStateEnumTypeWrapper):
     """The phase of a match."""
@@ -292,6 +294,8 @@ MATCH_STATE_REVEALING: MatchState.ValueType  # 3
 """Commit-reveal only: both commitments are in, at least one is not revealed."""
 MATCH_STATE_FINISHED: MatchState.ValueType  # 4
 """Over: result and reason stand."""
+MATCH_STATE_BOT_DUE: MatchState.ValueType  # 5
+"""Against a bot: its seal is awaited. The next turn and its clock open with it."""
 Global___MatchState: _TypeAlias = MatchState  # noqa: Y015
 
 class _MatchResult:
