@@ -3,6 +3,7 @@
 use middleware::{Deadline, Principal};
 use referee::{Match, Spectators};
 use rules::Seat;
+use sealing::PublicKey;
 use wire::ApiError;
 use wire::v1::ErrorReason;
 
@@ -44,7 +45,7 @@ impl Caller {
             Some(Principal::Backend(_) | Principal::Operator(_)) if player.is_empty() => {
                 Err(ApiError::required("player"))
             }
-            Some(Principal::Backend(_) | Principal::Operator(_)) => request::player("player", player),
+            Some(Principal::Backend(_) | Principal::Operator(_)) => request::acting_player(player),
         }
     }
 
@@ -72,12 +73,13 @@ impl Caller {
         }
     }
 
-    /// The key that a player's own token carries, for matches he enters.
-    pub(crate) fn token_key(&self) -> Option<[u8; 32]> {
-        match &self.principal {
-            Some(Principal::Player(own)) => own.public_key,
+    /// The key of a player who enters a match: the request's, else the one that his own token carries.
+    pub(crate) fn key(&self, bytes: &[u8]) -> Result<Option<PublicKey>, ApiError> {
+        let own = match &self.principal {
+            Some(Principal::Player(own)) => own.public_key.map(PublicKey::from_bytes),
             Some(Principal::Backend(_) | Principal::Operator(_)) | None => None,
-        }
+        };
+        Ok(request::public_key("public_key", bytes)?.or(own))
     }
 
     /// The seat that the call may act in.

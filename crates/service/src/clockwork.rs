@@ -1,23 +1,24 @@
 //! What time drives: the shards' clocks that must hear of somebody, deadlines that pass with nobody there,
 //! and follow-ups that wait. The nodes of a store divide it among themselves (`store::NodeId::owner`).
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures::FutureExt as _;
 use futures::future::join_all;
 use futures::stream::{self, StreamExt as _};
 use referee::{Command, Stamp};
 use sealing::MatchId;
 use store::{Clock, Glance, NodeId, Shard, Store, StoreError};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 use wire::ApiError;
 
+use crate::bots::Bots;
 use crate::convert::errors;
 use crate::drive::{Driven, drive};
 use crate::follow_up;
+use crate::guard::caught;
+use crate::node::Node;
 use crate::readiness::Readiness;
 
 /// Pause between two signs of life to a shard's clock, ms: well under the gap that it takes for an outage.
@@ -42,14 +43,15 @@ const AT_ONCE_MAX: usize = 16;
 const BACKOFF_MS: u64 = 2_000;
 
 /// Runs until it is dropped. Each shard is looked after by itself: one in trouble holds up no other. Tells
-/// `readiness`, where there is somebody who asks for it, whether the store can be written to.
+/// `readiness`, where there is somebody who asks for it, whether the store can be written to, and `nodes`, who
+/// is there.
 pub(crate) async fn run(
-    node: NodeId,
-    store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
+    id: NodeId,
+    node: &Node,
     readiness: Option<Arc<Readiness>>,
+    nodes: watch::Sender<Vec<NodeId>>,
 ) {
-    let clockwork = Clockwork::new(node, store.as_ref(), clock.as_ref(), readiness.as_deref());
+    let clockwork = Clockwork::new(id, node, readiness.as_deref(), nodes);
     let work = join_all(clockwork.desks.iter().map(|desk| clockwork.work(desk)));
     futures::join!(clockwork.meet(), clockwork.keep_alive(), clockwork.look(), work);
 }
@@ -59,7 +61,9 @@ struct Clockwork<'a> {
     node: NodeId,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
+    bots: &'a Bots,
     readiness: Option<&'a Readiness>,
+    nodes: watch::Sender<Vec<NodeId>>,
     desks: Vec<Desk>,
     glancing: Trouble,
     touching: Trouble,
@@ -92,11 +96,12 @@ impl Trouble {
 
 impl<'a> Clockwork<'a> {
     fn new(
-        node: NodeId,
-        store: &'a dyn Store,
-        clock: &'a dyn Clock,
+        id: NodeId,
+        node: &'a Node,
         readiness: Option<&'a Readiness>,
+        nodes: watch::Sender<Vec<NodeId>>,
     ) -> Self {
+        let store = node.store.as_ref();
         let desk = |shard| Desk {
             shard: Shard(shard),
             own: AtomicBool::new(true),
@@ -104,10 +109,12 @@ impl<'a> Clockwork<'a> {
             trouble: Trouble::default(),
         };
         Self {
-            node,
+            node: id,
             store,
-            clock,
+            clock: node.clock.as_ref(),
+            bots: &node.bots,
             readiness,
+            nodes,
             desks: (0..store.shard_count()).map(desk).collect(),
             glancing: Trouble::default(),
             touching: Trouble::default(),
@@ -118,15 +125,14 @@ impl<'a> Clockwork<'a> {
     /// Tells the other nodes that this one is there, and learns which shards are its own. While they cannot be
     /// asked all stays as it was.
     async fn meet(&self) {
-        let mut known = Vec::new();
         loop {
             match caught(self.store.meet(self.node)).await {
                 Some(Ok(mut nodes)) => {
                     self.meeting.ends();
                     nodes.sort_unstable();
-                    if nodes != known {
+                    if *self.nodes.borrow() != nodes {
                         self.divide(&nodes);
-                        known = nodes;
+                        self.nodes.send_replace(nodes);
                     }
                 }
                 Some(Err(error)) if self.meeting.begins() => warn!(%error, "other nodes cannot be asked for"),
@@ -243,47 +249,45 @@ impl<'a> Clockwork<'a> {
             }
         };
         desk.trouble.ends();
-        let work = due
-            .matches
-            .into_iter()
-            .map(|id| async move { usize::from(attend_or_put_off(self.store, id).await) });
+        let work =
+            due.matches.into_iter().map(|id| async move { usize::from(self.attend_or_put_off(id).await) });
         stream::iter(work).buffer_unordered(AT_ONCE_MAX).fold(0, async |done, one| done + one).await
     }
 
     async fn pause(&self, ms: u64) {
         self.clock.sleep_until_ms(self.clock.now_ms().saturating_add(ms)).await;
     }
-}
 
-/// Attends to a match; one whose work fails is put off.
-async fn attend_or_put_off(store: &dyn Store, id: MatchId) -> bool {
-    let attended = caught(attend(store, id)).await;
-    match attended.unwrap_or_else(|| Err(errors::fault("the work on a due match panicked", id))) {
-        Ok(()) => true,
-        Err(error) => {
-            warn!(%id, reason = error.reason().as_str_name(), "a due match must wait");
-            caught(put_off(store, id)).await;
-            false
+    /// Attends to a match; one whose work fails is put off.
+    async fn attend_or_put_off(&self, id: MatchId) -> bool {
+        let attended = caught(self.attend(id)).await;
+        match attended.unwrap_or_else(|| Err(errors::fault("the work on a due match panicked", id))) {
+            Ok(()) => true,
+            Err(error) => {
+                warn!(%id, reason = error.reason().as_str_name(), "a due match must wait");
+                caught(put_off(self.store, id)).await;
+                false
+            }
         }
     }
-}
 
-/// The work's outcome; none if it panicked. A match that makes its node panic must not stop the clock of
-/// all others, nor end the server, and at its next start the same again.
-async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
-    AssertUnwindSafe(work).catch_unwind().await.ok()
-}
-
-/// Applies the deadlines that have passed and settles what waits. A match that turns out not to be due,
-/// because an outage moved its deadlines, is put off until it is.
-async fn attend(store: &dyn Store, id: MatchId) -> Result<(), ApiError> {
-    let Driven { stored, now, .. } = drive(store, id, None, |_| Ok(Command::Tick)).await?;
-    if !stored.follow_ups.is_empty() {
-        return follow_up::settle(store, &stored).await.map_err(errors::store);
-    }
-    match stored.head.under_outage(now.outage_ms).due() {
-        Some(due) => store.postpone(id, stored.version, due).await.map_err(errors::store),
-        None => Ok(()),
+    /// Applies the deadlines that have passed, settles what waits, and has bots move. A match that turns out not
+    /// to be due, because an outage moved its deadlines, is put off until it is; one whose bot is asked, until it
+    /// must have moved.
+    async fn attend(&self, id: MatchId) -> Result<(), ApiError> {
+        let Driven { stored, now, .. } = drive(self.store, id, None, |_| Ok(Command::Tick)).await?;
+        if !stored.follow_ups.is_empty() {
+            return follow_up::settle(self.store, &stored).await.map_err(errors::store);
+        }
+        self.bots.ask(&stored.head);
+        let due = match stored.head.bot_due() {
+            Some(_) => Some(now.stamp.plus_ms(BACKOFF_MS)),
+            None => stored.head.under_outage(now.outage_ms).due(),
+        };
+        match due {
+            Some(due) => self.store.postpone(id, stored.version, due).await.map_err(errors::store),
+            None => Ok(()),
+        }
     }
 }
 

@@ -3,18 +3,21 @@
 use std::sync::Arc;
 
 use referee::{
-    Answer, Command, DrawCommand, HistoryClaim, Match, Refusal, RevealCommand, SealCommand, TurnRecord,
+    Answer, Command, DrawCommand, HistoryClaim, Match, Mode, Phase, Refusal, RevealCommand, SealCommand,
+    TurnRecord,
 };
-use sealing::{Digest, Receipt};
-use store::Store;
+use sealing::{Digest, MatchId, Receipt};
+use store::{Reservation, Store, TicketState};
 use wire::ApiError;
 use wire::v1::{self, ErrorReason};
 
 use crate::access::Caller;
-use crate::convert::{errors, request, seat, view};
+use crate::convert::{errors, match_name, request, seat, view};
 use crate::drive::{Driven, drive};
+use crate::holding::{self, Holding};
 use crate::lost_history;
 use crate::node::Node;
+use crate::tickets::already_in_match;
 
 /// The commands of one node.
 pub(crate) struct Commands<'a> {
@@ -30,12 +33,50 @@ impl Commands<'_> {
     ) -> Result<v1::Match, ApiError> {
         let id = request::match_id("name", &request.name)?;
         request::request_id(&request.request_id)?;
+        self.take_up(caller, &request.player, id).await?;
         let driven = drive(self.store(), id, caller.deadline(), |game| {
             let seat = caller.seat(&request.player, game)?;
             Ok(Command::Join { seat })
         })
         .await?;
+        self.node.bots.ask(&driven.stored.head);
         done(caller, &request.player, &driven)
+    }
+
+    /// Makes sure that a ranked match which waits holds the player who joins it, and nothing else does: here it
+    /// is decided that nobody plays two of them at a time, whatever was lost or late before.
+    async fn take_up(&self, caller: &Caller, player: &str, id: MatchId) -> Result<(), ApiError> {
+        let loaded = self.store().load(id).await.map_err(|error| errors::store_on(&match_name(id), error))?;
+        let game = &loaded.stored.head;
+        let waits = matches!(game.phase, Phase::Waiting { .. });
+        if !waits || game.settings.mode != Mode::Ranked {
+            return Ok(());
+        }
+        let seat = caller.seat(player, game)?;
+        let player = &game.parties[seat].player;
+        let held =
+            holding::hold(self.store(), player, &Reservation::Match(id)).await.map_err(errors::store)?;
+        let other = match held {
+            None => return Ok(()),
+            // His own ticket, whose place the match takes now.
+            Some(Holding::Ticket(seen)) => match seen.ticket.state {
+                TicketState::Matched { match_id, .. } if match_id == id => {
+                    let by_ticket = Reservation::Ticket(seen.ticket.name);
+                    let next = Reservation::Match(id);
+                    let held = self.store().reserve(player, Some(&by_ticket), Some(&next)).await;
+                    return match held.map_err(errors::store)? {
+                        Some(held) if held == next => Ok(()),
+                        _ => Err(errors::contended()),
+                    };
+                }
+                TicketState::Matched { match_id, .. } => Some(match_id),
+                _ => None,
+            },
+            Some(Holding::Match(other)) if other.id == id => return Ok(()),
+            Some(Holding::Match(other)) => Some(other.id),
+            Some(Holding::Unmade(other)) => Some(other),
+        };
+        Err(already_in_match(player, other))
     }
 
     /// Seals a move. A turn that has resolved meanwhile is looked up: its sealer gets his receipt again.
@@ -68,6 +109,7 @@ impl Commands<'_> {
         };
         let driven =
             drive(self.store(), id, caller.deadline(), |game| command(game).map(Command::Seal)).await?;
+        self.node.bots.ask(&driven.stored.head);
         let receipt = match driven.answer {
             Ok(Answer::Sealed(receipt)) => Ok(receipt),
             Ok(Answer::Done) => return Err(errors::fault("a seal was answered without a receipt", id)),
@@ -102,6 +144,7 @@ impl Commands<'_> {
         };
         let driven =
             drive(self.store(), id, caller.deadline(), |game| command(game).map(Command::Reveal)).await?;
+        self.node.bots.ask(&driven.stored.head);
         match driven.answer {
             Err(Refusal::TurnClosed { .. }) => {
                 let reveal = command(&driven.stored.head)?;

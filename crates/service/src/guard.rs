@@ -1,7 +1,9 @@
-//! Streams whose producer may panic.
+//! Streams and work that may panic.
 
+use std::future::Future;
 use std::panic::AssertUnwindSafe;
 
+use futures::FutureExt as _;
 use futures::stream::{BoxStream, Stream, StreamExt as _};
 use tonic::Status;
 
@@ -19,4 +21,10 @@ pub(crate) fn guarded<T: 'static>(
         Err(_) => Err(errors::incident(&format!("the producer of {whose} panicked")).into()),
     });
     items.boxed()
+}
+
+/// The outcome of what a node does by itself; none if it panicked. A match or a pool that makes its node panic
+/// must not stop the work on all others, nor end the server, and at its next start the same again.
+pub(crate) async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
+    AssertUnwindSafe(work).catch_unwind().await.ok()
 }

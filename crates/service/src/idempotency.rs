@@ -33,15 +33,14 @@ impl RequestKeys {
         content: &impl Message,
         fresh: MatchId,
     ) -> Result<MatchId, ApiError> {
-        let mac = self.mac("request", &content.encode_to_vec());
-        let key = RequestKey { actor: actor.to_owned(), request_id: request_id.as_str().to_owned() };
-        let record = RequestRecord { mac, created_id: *fresh.as_bytes() };
-        let first = store.remember(key, record).await.map_err(errors::store)?;
-        if first.mac != mac {
-            let what = "it was used for another request; draw a new one for a new intent";
-            return Err(ApiError::field(ErrorReason::RequestIdReused, "request_id", what));
-        }
-        Ok(MatchId::from_bytes(first.created_id))
+        let record = self.record(content, fresh);
+        let first = store.remember(key(actor, request_id), record).await.map_err(errors::store)?;
+        created(first, record)
+    }
+
+    /// What a request is remembered as, if it is new.
+    pub(crate) fn record(&self, content: &impl Message, fresh: MatchId) -> RequestRecord {
+        RequestRecord { mac: self.mac("request", &content.encode_to_vec()), created_id: *fresh.as_bytes() }
     }
 
     /// The join secret of an invite: the same whenever its creation is repeated, and nowhere stored.
@@ -58,6 +57,20 @@ impl RequestKeys {
         mac.update(content);
         mac.finalize().into_bytes().into()
     }
+}
+
+/// Names a request of an actor.
+pub(crate) fn key(actor: &str, request_id: &RequestId) -> RequestKey {
+    RequestKey { actor: actor.to_owned(), request_id: request_id.as_str().to_owned() }
+}
+
+/// The id that a request creates under, where `first` is what was remembered and `record` what this one would be.
+pub(crate) fn created(first: RequestRecord, record: RequestRecord) -> Result<MatchId, ApiError> {
+    if first.mac == record.mac {
+        return Ok(MatchId::from_bytes(first.created_id));
+    }
+    let what = "it was used for another request; draw a new one for a new intent";
+    Err(ApiError::field(ErrorReason::RequestIdReused, "request_id", what))
 }
 
 /// 128 bits, written as 32 hexadecimal digits: not to be guessed, short enough to be read out.

@@ -9,7 +9,6 @@ use store::NodeId;
 use tokio::sync::watch;
 use tonic::service::Routes;
 
-use crate::clockwork;
 use crate::front::routes;
 use crate::health::Health;
 use crate::server::{ServeError, Server};
@@ -42,7 +41,7 @@ impl Server {
         let reflection = self.reflection;
         let node = Arc::new(self.into_node(draining));
         let routes = routes(&node, &Health::begun().await, reflection)?;
-        let clockwork = clockwork::run(id, Arc::clone(&node.store), Arc::clone(&node.clock), None).boxed();
+        let clockwork = async move { node.by_itself(id, None).await }.boxed();
         Ok(InProcess { routes, clockwork, drain })
     }
 }

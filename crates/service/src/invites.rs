@@ -2,18 +2,22 @@
 
 use std::sync::Arc;
 
-use referee::{Match, NewMatch, RequestId, Settings, Stamp};
+use referee::{Mode, NewMatch, Origin, RequestId, Settings, Stamp};
 use rules::{PerSeat, Seat};
 use sealing::{MatchId, Party, PublicKey};
 use sha2::{Digest as _, Sha256};
-use store::{Closing, Invite, InviteEnd};
+use store::{Closing, Invite, InviteEnd, Reservation};
 use wire::ApiError;
 use wire::v1::{self, ErrorReason};
 
 use crate::access::Caller;
+use crate::bots::seat_by_id;
 use crate::convert::time::duration_ms;
 use crate::convert::{errors, invite, invite_name, request, settings};
 use crate::node::Node;
+use crate::pool_keeper::ratings;
+use crate::tickets::already_in_match;
+use crate::{holding, making};
 
 const MINUTE_MS: u64 = 60_000;
 const DAY_MS: u64 = 24 * 60 * MINUTE_MS;
@@ -53,7 +57,7 @@ impl Invites {
     ) -> Result<v1::CreateInviteResponse, ApiError> {
         let request_id = request::request_id(&request.request_id)?;
         let draft = self.draft(caller, &request).await?;
-        let fresh = self.new_id();
+        let fresh = self.node.new_id();
         request.request_id.clear();
         request.player.clear();
         let keys = &self.node.keys;
@@ -104,7 +108,7 @@ impl Invites {
     ) -> Result<v1::Invite, ApiError> {
         let player = caller.acting(&request.player)?;
         let request_id = request::request_id(&request.request_id)?;
-        let public_key = key(caller, &request.public_key)?;
+        let public_key = caller.key(&request.public_key)?;
         let (invite, _) = self.load(&request.name).await?;
         if invite.inviter == player {
             let what = "an inviter cannot accept his own invite";
@@ -114,8 +118,17 @@ impl Invites {
         if !is_invitee(&invite, &player, &request.join_secret) {
             return Err(ApiError::not_found(&request.name));
         }
-        let end = InviteEnd::Accepted { match_id: self.new_id() };
-        let closed = self.close(&invite, end, player, request_id, public_key).await?;
+        let match_id = self.node.new_id();
+        let reserves = invite.closing.is_none() && invite.settings.mode == Mode::Ranked;
+        if reserves {
+            self.reserve_both([&invite.inviter, &player], match_id).await?;
+        }
+        let end = InviteEnd::Accepted { match_id };
+        let closed = self.close(&invite, end, player.clone(), request_id, public_key).await;
+        if reserves && !closed.as_ref().is_ok_and(|closed| is_accepted_as(closed, match_id)) {
+            self.free(&[&invite.inviter, &player], match_id).await?;
+        }
+        let closed = closed?;
         self.ensure_match(&closed).await?;
         Ok(invite::to_wire(&closed, closed.created))
     }
@@ -179,7 +192,7 @@ impl Invites {
         };
         let ttl_ms = ttl_ms(request.ttl.as_ref(), TTL_MAX_MS.min(self.node.match_retention_ms()))?;
         let mut draft = Draft {
-            inviter_key: key(caller, &request.public_key)?,
+            inviter_key: caller.key(&request.public_key)?,
             inviter,
             invitee,
             settings: settings::from_wire("settings", request.settings.as_ref())?,
@@ -273,28 +286,52 @@ impl Invites {
             Seat::Black => PerSeat { black: inviter, white: invitee },
             Seat::White => PerSeat { black: invitee, white: inviter },
         };
+        let origin = match invite.settings.mode {
+            Mode::Casual => None,
+            Mode::Ranked => {
+                let players = parties.as_ref().map(|party| party.player.as_str());
+                let ratings = ratings(store, players, invite.settings.time).await.map_err(errors::store)?;
+                Some(Origin { ratings: Some(ratings), ..Origin::default() })
+            }
+        };
         let new = NewMatch {
             id: match_id,
             settings: invite.settings.clone(),
             parties,
             rematch_of: invite.rematch_of,
+            origin,
         };
-        let now = store.now(match_id).await.map_err(errors::store)?;
-        store.create(Match::create(new, now), rand::random()).await.map_err(errors::store)?;
+        making::ensure(store, &new).await.map_err(errors::store)?;
         Ok(())
     }
 
-    /// A new id: its time for order, its random part against guessing.
-    fn new_id(&self) -> MatchId {
-        let now_ms = self.node.clock.now_ms();
-        let id = uuid::Builder::from_unix_timestamp_millis(now_ms, &rand::random()).into_uuid();
-        MatchId::from_bytes(id.into_bytes())
+    /// Holds both players for a ranked match, in the order of their names, so that of two matches that want the
+    /// same two players one gets both.
+    async fn reserve_both(&self, mut players: [&String; 2], id: MatchId) -> Result<(), ApiError> {
+        players.sort_unstable();
+        for (place, player) in players.into_iter().enumerate() {
+            let held = holding::hold(self.node.store.as_ref(), player, &Reservation::Match(id)).await;
+            if held.map_err(errors::store)?.is_some() {
+                self.free(&players[..place], id).await?;
+                return Err(already_in_match(player, None));
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees players of a match that does not come about.
+    async fn free(&self, players: &[&String], id: MatchId) -> Result<(), ApiError> {
+        for player in players {
+            let freed = self.node.store.reserve(player, Some(&Reservation::Match(id)), None).await;
+            freed.map_err(errors::store)?;
+        }
+        Ok(())
     }
 }
 
-/// The inviter's seat where nobody chose: even over many matches, the same for whoever makes the match.
-fn seat_by_id(id: MatchId) -> Seat {
-    if id.as_bytes()[15] & 1 == 0 { Seat::Black } else { Seat::White }
+fn is_accepted_as(invite: &Invite, id: MatchId) -> bool {
+    let end = invite.closing.as_ref().map(|closing| closing.end);
+    end == Some(InviteEnd::Accepted { match_id: id })
 }
 
 fn is_involved(invite: &Invite, player: &str) -> bool {
@@ -316,12 +353,6 @@ fn opens(invite: &Invite, join_secret: &str) -> bool {
 
 fn secret_hash(join_secret: &str) -> [u8; 32] {
     Sha256::digest(join_secret).into()
-}
-
-/// The key of a player who enters a match: the request's, else his token's.
-fn key(caller: &Caller, bytes: &[u8]) -> Result<Option<PublicKey>, ApiError> {
-    let own = caller.token_key().map(PublicKey::from_bytes);
-    Ok(request::public_key("public_key", bytes)?.or(own))
 }
 
 fn ttl_ms(ttl: Option<&prost_types::Duration>, max_ms: u64) -> Result<u64, ApiError> {

@@ -10,6 +10,8 @@
 //! - Streams are pulled: nothing is queued for a reader that does not read.
 
 mod access;
+mod bot_match;
+mod bots;
 mod clockwork;
 mod commands;
 mod convert;
@@ -22,23 +24,33 @@ mod front;
 mod guard;
 mod health;
 mod history;
+mod holding;
 mod idempotency;
 mod in_process;
 mod invites;
+mod leaderboard;
 mod listener;
 mod lost_history;
+mod making;
 mod match_service;
 mod matchmaking_service;
 mod node;
 mod page;
 mod player_service;
 mod player_watch;
+mod pool_keeper;
+mod pools;
 mod readiness;
 mod server;
+mod standing;
+mod ticket_watch;
+mod tickets;
+mod vigil;
 mod watch;
 mod workers;
 
 pub use front::REQUEST_BYTES_MAX;
 pub use in_process::InProcess;
 pub use node::NodeConfig;
+pub use pools::{Pool, Pools, PoolsError};
 pub use server::{ServeError, Server};

@@ -4,27 +4,30 @@ use std::sync::Arc;
 
 use futures::stream::BoxStream;
 use tonic::{Request, Response, Status};
-use wire::ApiError;
+use wire::v1;
 use wire::v1::matchmaking_service_server::MatchmakingService;
-use wire::v1::{self, ErrorReason};
 
 use crate::access::Caller;
 use crate::invites::Invites;
 use crate::node::Node;
+use crate::tickets::Tickets;
+use crate::{bot_match, ticket_watch};
 
 /// The service over one node.
 pub(crate) struct Matchmaking {
+    node: Arc<Node>,
     invites: Invites,
+    tickets: Tickets,
 }
 
 impl Matchmaking {
     pub(crate) fn new(node: Arc<Node>) -> Self {
-        Self { invites: Invites { node } }
+        Self {
+            invites: Invites { node: Arc::clone(&node) },
+            tickets: Tickets { node: Arc::clone(&node) },
+            node,
+        }
     }
-}
-
-fn unimplemented<T>() -> Result<Response<T>, Status> {
-    Err(ApiError::new(ErrorReason::Unimplemented).into())
 }
 
 #[tonic::async_trait]
@@ -33,37 +36,48 @@ impl MatchmakingService for Matchmaking {
 
     async fn create_ticket(
         &self,
-        _request: Request<v1::CreateTicketRequest>,
+        request: Request<v1::CreateTicketRequest>,
     ) -> Result<Response<v1::CreateTicketResponse>, Status> {
-        unimplemented()
+        let caller = Caller::of(&request);
+        let ticket = self.tickets.create(&caller, request.into_inner()).await?;
+        Ok(Response::new(v1::CreateTicketResponse { ticket: Some(ticket) }))
     }
 
     async fn get_ticket(
         &self,
-        _request: Request<v1::GetTicketRequest>,
+        request: Request<v1::GetTicketRequest>,
     ) -> Result<Response<v1::GetTicketResponse>, Status> {
-        unimplemented()
+        let caller = Caller::of(&request);
+        let request = request.into_inner();
+        let ticket = self.tickets.get(&caller, &request.name, &request.player).await?;
+        Ok(Response::new(v1::GetTicketResponse { ticket: Some(ticket) }))
     }
 
     async fn renew_ticket(
         &self,
-        _request: Request<v1::RenewTicketRequest>,
+        request: Request<v1::RenewTicketRequest>,
     ) -> Result<Response<v1::RenewTicketResponse>, Status> {
-        unimplemented()
+        let caller = Caller::of(&request);
+        let ticket = self.tickets.renew(&caller, request.get_ref()).await?;
+        Ok(Response::new(v1::RenewTicketResponse { ticket: Some(ticket) }))
     }
 
     async fn watch_ticket(
         &self,
-        _request: Request<v1::WatchTicketRequest>,
+        request: Request<v1::WatchTicketRequest>,
     ) -> Result<Response<Self::WatchTicketStream>, Status> {
-        unimplemented()
+        let caller = Caller::of(&request);
+        let stream = ticket_watch::open(Arc::clone(&self.node), &caller, request.into_inner()).await?;
+        Ok(Response::new(stream))
     }
 
     async fn cancel_ticket(
         &self,
-        _request: Request<v1::CancelTicketRequest>,
+        request: Request<v1::CancelTicketRequest>,
     ) -> Result<Response<v1::CancelTicketResponse>, Status> {
-        unimplemented()
+        let caller = Caller::of(&request);
+        let ticket = self.tickets.cancel(&caller, request.get_ref()).await?;
+        Ok(Response::new(v1::CancelTicketResponse { ticket }))
     }
 
     async fn create_invite(
@@ -112,8 +126,10 @@ impl MatchmakingService for Matchmaking {
 
     async fn create_bot_match(
         &self,
-        _request: Request<v1::CreateBotMatchRequest>,
+        request: Request<v1::CreateBotMatchRequest>,
     ) -> Result<Response<v1::CreateBotMatchResponse>, Status> {
-        unimplemented()
+        let caller = Caller::of(&request);
+        let game = bot_match::create(&self.node, &caller, request.into_inner()).await?;
+        Ok(Response::new(v1::CreateBotMatchResponse { r#match: Some(game) }))
     }
 }

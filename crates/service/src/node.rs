@@ -4,12 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use middleware::TokenIssuer;
+use sealing::MatchId;
 use store::keys::Signer;
-use store::{Clock, Store, Stored};
+use store::{Clock, NodeId, Store, Stored};
 use tokio::sync::watch;
 
+use crate::bots::Bots;
 use crate::history::Histories;
 use crate::idempotency::RequestKeys;
+use crate::pools::Pools;
+use crate::readiness::Readiness;
+use crate::{clockwork, pool_keeper};
 
 /// Connections open at once: far more than the back ends and players of one node have, and little memory
 /// when they are idle.
@@ -37,6 +42,8 @@ pub struct NodeConfig {
     pub workers: usize,
     /// How long a finished match can be read at least; the store keeps it. Nobody is invited for longer.
     pub match_retention: Duration,
+    /// The pools that players can queue in.
+    pub pools: Pools,
 }
 
 impl Default for NodeConfig {
@@ -48,6 +55,7 @@ impl Default for NodeConfig {
             first_bytes_timeout: FIRST_BYTES_TIMEOUT,
             workers: 0,
             match_retention: Duration::from_millis(Stored::RETENTION_DEFAULT_MS),
+            pools: Pools::default(),
         }
     }
 }
@@ -61,6 +69,7 @@ pub(crate) struct Node {
     pub(crate) signer: Signer,
     pub(crate) histories: Arc<Histories>,
     pub(crate) keys: RequestKeys,
+    pub(crate) bots: Bots,
     /// True once the node is about to stop: streams end and say so.
     pub(crate) draining: watch::Receiver<bool>,
 }
@@ -70,7 +79,30 @@ impl Node {
         u64::try_from(self.config.heartbeat.as_millis()).unwrap_or(u64::MAX)
     }
 
+    /// All that the node does by itself, without being called: what time drives, its pools, and its bots. It never
+    /// ends.
+    pub(crate) async fn by_itself(&self, id: NodeId, readiness: Option<Arc<Readiness>>) {
+        let (told, nodes) = watch::channel(Vec::new());
+        let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
+        futures::join!(
+            clockwork::run(id, self, readiness, told),
+            pool_keeper::keep_all(id, store, clock, self.config.pools.clone(), nodes),
+            self.bots.run(self.store.as_ref(), &self.signer),
+        );
+    }
+
+    /// A new id: its time for order, its random part against guessing.
+    pub(crate) fn new_id(&self) -> MatchId {
+        new_id(self.clock.now_ms())
+    }
+
     pub(crate) fn match_retention_ms(&self) -> u64 {
         u64::try_from(self.config.match_retention.as_millis()).unwrap_or(u64::MAX)
     }
+}
+
+/// A new id of this moment.
+pub(crate) fn new_id(now_ms: u64) -> MatchId {
+    let id = uuid::Builder::from_unix_timestamp_millis(now_ms, &rand::random()).into_uuid();
+    MatchId::from_bytes(id.into_bytes())
 }

@@ -22,15 +22,20 @@ pub(crate) struct Page {
 impl Page {
     /// Reads a request's page: 0 is the default, too many are the most there are.
     pub(crate) fn of(size: u32, token: &str, player: &str, finished: Option<bool>) -> Result<Self, ApiError> {
-        let size = match size as usize {
-            0 => SIZE_DEFAULT,
-            size => size.min(SIZE_MAX),
-        };
+        let size = self::size(size);
         if token.is_empty() {
             return Ok(Self { size, after: None });
         }
         let after = parse(token, player, finished).ok_or_else(token_invalid)?;
         Ok(Self { size, after: Some(after) })
+    }
+}
+
+/// The entries of a page: 0 is the default, too many are the most there are.
+pub(crate) fn size(size: u32) -> usize {
+    match size as usize {
+        0 => SIZE_DEFAULT,
+        size => size.min(SIZE_MAX),
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures::stream::BoxStream;
 use middleware::{AgeMark, MintError, NewToken, Scope};
 use referee::{RulesVersion, Settings, Stamp};
+use store::Ticket;
 use tonic::{Request, Response, Status};
 use wire::ApiError;
 use wire::v1::player_service_server::PlayerService;
@@ -12,11 +13,10 @@ use wire::v1::{self, ErrorReason};
 
 use crate::access::Caller;
 use crate::convert::time::{duration, duration_ms, timestamp};
-use crate::convert::{errors, request, view};
+use crate::convert::{errors, player, request, view};
 use crate::front::REQUEST_BYTES_MAX;
 use crate::node::Node;
-use crate::page;
-use crate::player_watch;
+use crate::{leaderboard, page, player_watch};
 
 /// The service over one node.
 pub(crate) struct Players {
@@ -36,9 +36,8 @@ impl PlayerService for Players {
             "" => caller.own_name().ok_or_else(|| ApiError::required("name"))?,
             name => request::player("name", name)?.to_owned(),
         };
-        // Nobody rates or counts yet, and what could be counted here ends with the matches' retention.
-        let player = Some(v1::Player { name, standings: Vec::new() });
-        Ok(Response::new(v1::GetPlayerResponse { player }))
+        let (record, _) = self.node.store.record(&name).await.map_err(errors::store)?;
+        Ok(Response::new(v1::GetPlayerResponse { player: Some(player::to_wire(name, &record)) }))
     }
 
     async fn watch_player(
@@ -54,9 +53,7 @@ impl PlayerService for Players {
         &self,
         request: Request<v1::ListLeaderboardRequest>,
     ) -> Result<Response<v1::ListLeaderboardResponse>, Status> {
-        check_leaderboard(request.get_ref())?;
-        // Nobody is rated yet.
-        Ok(Response::new(v1::ListLeaderboardResponse::default()))
+        Ok(Response::new(leaderboard::list(&self.node, request.get_ref()).await?))
     }
 
     async fn mint_player_token(
@@ -82,7 +79,7 @@ impl PlayerService for Players {
             server_time: Some(timestamp(now)),
             public_keys: view::server_keys(self.node.signer.published()),
             dev_mode: self.node.config.dev,
-            pools: Vec::new(),
+            pools: self.node.config.pools.iter().map(player::pool).collect(),
         }))
     }
 }
@@ -96,27 +93,11 @@ impl Players {
             turn_time_max: Some(duration(Settings::TURN_MAX_MS)),
             turn_limit_max: Settings::TURN_LIMIT_MAX,
             heartbeat_interval: Some(duration(self.node.heartbeat_ms())),
-            ticket_lease: None,
+            ticket_lease: Some(duration(Ticket::LEASE_MS)),
             match_retention: Some(duration(self.node.match_retention_ms())),
             token_ttl_max: Some(duration(middleware::TOKEN_TTL_MAX_MS)),
         }
     }
-}
-
-/// Whether there can be such a list. It has no second page, so no token is one of its own.
-fn check_leaderboard(wire: &v1::ListLeaderboardRequest) -> Result<(), ApiError> {
-    match v1::SpeedClass::try_from(wire.speed) {
-        Ok(v1::SpeedClass::Unspecified) => return Err(ApiError::required("speed")),
-        Ok(v1::SpeedClass::Blitz | v1::SpeedClass::Rapid | v1::SpeedClass::Correspondence) => {}
-        Err(_) => {
-            let what = "this server does not know the class";
-            return Err(ApiError::field(ErrorReason::FieldInvalid, "speed", what));
-        }
-    }
-    if !wire.around_player.is_empty() {
-        request::player("around_player", &wire.around_player)?;
-    }
-    if wire.page_token.is_empty() { Ok(()) } else { Err(page::token_invalid()) }
 }
 
 fn new_token(wire: &v1::MintPlayerTokenRequest) -> Result<NewToken, ApiError> {

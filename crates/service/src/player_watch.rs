@@ -10,17 +10,18 @@ use futures::stream::{self, BoxStream};
 use referee::{Match, Now, OpenTurn, Phase, Revealing, Stamp};
 use rules::Seat;
 use store::{Hints, PlayerHints, StoreError};
-use tokio::sync::watch;
 use tonic::Status;
 use wire::ApiError;
+use wire::v1;
 use wire::v1::watch_player_response::Update;
-use wire::v1::{self, ErrorReason};
 
 use crate::access::Caller;
-use crate::convert::time::{duration, timestamp};
-use crate::convert::{errors, invite, seat, view};
+use crate::convert::time::timestamp;
+use crate::convert::{errors, invite, seat, ticket, view};
 use crate::guard::guarded;
 use crate::node::Node;
+use crate::tickets::{self, Tickets};
+use crate::vigil::Vigil;
 
 type PlayerStream = BoxStream<'static, Result<v1::WatchPlayerResponse, Status>>;
 
@@ -36,18 +37,14 @@ pub(crate) async fn open(
     let player = caller.acting(&request.player)?;
     // Hints first, then the state: a change between the two is hinted at.
     let hints = node.store.watch_player(&player).await.map_err(errors::store)?;
-    let draining = node.draining.clone();
-    let quiet_since_ms = node.clock.now_ms();
     let watch = WatchPlayer {
+        vigil: Vigil::new(&node, caller),
         node,
         player,
         hints,
         matches: Vec::new(),
-        draining,
         sent: None,
         wake_ms: u64::MAX,
-        quiet_since_ms,
-        expires_ms: caller.expires_ms().unwrap_or(u64::MAX),
         ended: false,
     };
     let updates = stream::unfold(watch, |mut watch| async move {
@@ -66,12 +63,10 @@ struct WatchPlayer {
     hints: PlayerHints,
     /// Hints for each match that the last state shows.
     matches: Vec<Hints>,
-    draining: watch::Receiver<bool>,
+    vigil: Vigil,
     sent: Option<v1::PlayerState>,
-    /// When the state changes by time alone: the next invite expires.
+    /// When the state changes by time alone: the next invite expires, or the ticket.
     wake_ms: u64,
-    quiet_since_ms: u64,
-    expires_ms: u64,
     ended: bool,
 }
 
@@ -83,62 +78,50 @@ impl WatchPlayer {
         }
         let update = self.produce().await;
         self.ended = update.is_err();
-        self.quiet_since_ms = self.node.clock.now_ms();
+        self.vigil.sends();
         Some(update)
     }
 
     async fn produce(&mut self) -> Result<Update, ApiError> {
         loop {
-            if self.node.clock.now_ms() >= self.expires_ms {
-                return Err(ApiError::new(ErrorReason::TokenExpired));
-            }
+            self.vigil.check_token()?;
             let state = self.state().await?;
             if self.sent.as_ref() != Some(&state) {
                 self.sent = Some(state.clone());
                 return Ok(Update::State(state));
             }
             if self.wait().await? {
-                return Ok(self.heartbeat());
+                return Ok(Update::Heartbeat(self.vigil.heartbeat()));
             }
         }
     }
 
     /// Waits until something may have changed. True: nothing was sent for a heartbeat's time.
     async fn wait(&mut self) -> Result<bool, ApiError> {
-        let heartbeat_at_ms = self.quiet_since_ms.saturating_add(self.node.heartbeat_ms());
-        let wake_ms = heartbeat_at_ms.min(self.wake_ms).min(self.expires_ms);
         let any_match = match self.matches.is_empty() {
             true => future::pending().boxed(),
             false => future::select_all(self.matches.iter_mut().map(|hints| hints.changed().boxed())).boxed(),
         };
-        tokio::select! {
-            biased;
-            _ = self.draining.wait_for(|draining| *draining) => {
-                return Err(ApiError::new(ErrorReason::ResumeElsewhere));
+        let of_player = self.hints.changed();
+        let changed = async {
+            tokio::select! {
+                biased;
+                hint = of_player => {
+                    hint.map_err(|_| errors::store(StoreError::Unavailable("it is gone".to_owned())))
+                }
+                // Whether a match changed or is no longer stored: the lists tell.
+                _ = any_match => Ok(()),
             }
-            hint = self.hints.changed() => {
-                hint.map_err(|_| errors::store(StoreError::Unavailable("it is gone".to_owned())))?;
-            }
-            // Whether a match changed or is no longer stored: the lists tell.
-            _ = any_match => {}
-            () = self.node.clock.sleep_until_ms(wake_ms) => {}
-        }
-        Ok(self.node.clock.now_ms() >= heartbeat_at_ms)
-    }
-
-    fn heartbeat(&self) -> Update {
-        Update::Heartbeat(v1::Heartbeat {
-            server_time: Some(timestamp(Stamp::from_ms(self.node.clock.now_ms()))),
-            interval: Some(duration(self.node.heartbeat_ms())),
-            head_turn: 0,
-        })
+        };
+        self.vigil.wait(changed, self.wake_ms).await
     }
 
     /// All that waits for the player now.
     async fn state(&mut self) -> Result<v1::PlayerState, ApiError> {
         let (matches, more_matches) = self.live_matches().await?;
         let invites = self.open_invites().await?;
-        Ok(v1::PlayerState { player: self.player.clone(), matches, more_matches, invites, ticket: None })
+        let ticket = self.ticket().await?;
+        Ok(v1::PlayerState { player: self.player.clone(), matches, more_matches, invites, ticket })
     }
 
     async fn live_matches(&mut self) -> Result<(Vec<v1::PlayerMatch>, bool), ApiError> {
@@ -170,6 +153,19 @@ impl WatchPlayer {
         Ok((shown, listed.len() > SHOWN_MAX))
     }
 
+    /// The ticket that the player waits with. That its lease was renewed or time went by is no news.
+    async fn ticket(&mut self) -> Result<Option<v1::Ticket>, ApiError> {
+        let tickets = Tickets { node: Arc::clone(&self.node) };
+        let held = tickets.held_ticket(&self.player).await?.filter(|seen| seen.ticket.is_waiting());
+        let expires = held.as_ref().and_then(tickets::expires);
+        self.wake_ms = self.wake_ms.min(expires.map_or(u64::MAX, Stamp::as_ms));
+        Ok(held.map(|seen| v1::Ticket {
+            lease_expire_time: None,
+            estimated_wait: None,
+            ..ticket::to_wire(&seen)
+        }))
+    }
+
     async fn open_invites(&mut self) -> Result<Vec<v1::Invite>, ApiError> {
         let invites = self.node.store.open_invites_of(&self.player, SHOWN_MAX).await;
         let now = Stamp::from_ms(self.node.clock.now_ms());
@@ -190,7 +186,7 @@ fn player_match(game: &Match, now: Now, own: Seat) -> v1::PlayerMatch {
         Phase::Revealing(Revealing { open, reveal_by }) => {
             (open.requests[own].reveal.is_none(), Some(*reveal_by))
         }
-        Phase::Finished(_) => (false, None),
+        Phase::BotDue { .. } | Phase::Finished(_) => (false, None),
     };
     v1::PlayerMatch {
         r#match: Some(view::summary(&game)),

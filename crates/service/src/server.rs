@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tracing::warn;
 
-use crate::clockwork;
+use crate::bots::Bots;
 use crate::front::Front;
 use crate::health::Health;
 use crate::idempotency::RequestKeys;
@@ -97,8 +97,7 @@ impl Server {
         };
         let id = NodeId(rand::random());
         let readiness = Arc::new(Readiness::new(Arc::clone(&node.clock)));
-        let (store, clock) = (Arc::clone(&node.store), Arc::clone(&node.clock));
-        let ticking = clockwork::run(id, store, clock, Some(Arc::clone(&readiness)));
+        let ticking = node.by_itself(id, Some(Arc::clone(&readiness)));
         let until_told = async {
             tokio::select! {
                 () = shutdown => {}
@@ -141,6 +140,7 @@ impl Server {
             signer: self.signer,
             histories: Arc::default(),
             keys: RequestKeys::new(self.request_secret),
+            bots: Bots::default(),
             draining,
         }
     }

@@ -5,12 +5,15 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
+use matchmaker::TicketId;
+use referee::{Change, FollowUp, NewMatch, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Hints,
-    Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey, Passage,
-    PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore, Shard, Store, StoreError, Version,
+    Claim, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Held,
+    Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey, Passage,
+    PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey,
+    RequestRecord, RequestStore, Reservation, ReservationStore, SeenTicket, Shard, Speed, Store, StoreError,
+    TicketName, TicketStore, Version, Wish,
 };
 use tokio::sync::watch;
 
@@ -38,6 +41,21 @@ pub enum Operation {
     OpenInvitesOf,
     WatchPlayer,
     Remember,
+    CreateTicket,
+    Ticket,
+    RenewTicket,
+    LeaveTicket,
+    Claim,
+    Made,
+    Requeue,
+    Pool,
+    Reservation,
+    Reserve,
+    Record,
+    PutRecord,
+    Rank,
+    Leaderboard,
+    LeaderboardPlace,
 }
 
 /// What happens to a call.
@@ -436,5 +454,96 @@ impl FeedStore for FaultyStore {
 
     async fn watch_feed(&self) -> Result<FeedHints, StoreError> {
         self.inner.watch_feed().await
+    }
+}
+
+#[async_trait]
+impl TicketStore for FaultyStore {
+    async fn create_ticket(&self, name: &TicketName, wish: Arc<Wish>) -> Result<SeenTicket, StoreError> {
+        self.call(Operation::CreateTicket, self.inner.create_ticket(name, wish)).await
+    }
+
+    async fn ticket(&self, name: &TicketName) -> Result<SeenTicket, StoreError> {
+        self.call(Operation::Ticket, self.inner.ticket(name)).await
+    }
+
+    async fn renew_ticket(&self, name: &TicketName) -> Result<SeenTicket, StoreError> {
+        self.call(Operation::RenewTicket, self.inner.renew_ticket(name)).await
+    }
+
+    async fn leave_ticket(&self, name: &TicketName) -> Result<SeenTicket, StoreError> {
+        self.call(Operation::LeaveTicket, self.inner.leave_ticket(name)).await
+    }
+
+    async fn claim(
+        &self,
+        pool: &PoolName,
+        tickets: &[TicketId],
+        game: &NewMatch,
+    ) -> Result<Claim, StoreError> {
+        self.call(Operation::Claim, self.inner.claim(pool, tickets, game)).await
+    }
+
+    async fn made(&self, pool: &PoolName, match_id: MatchId) -> Result<(), StoreError> {
+        self.call(Operation::Made, self.inner.made(pool, match_id)).await
+    }
+
+    async fn requeue(&self, name: &TicketName, aborted: MatchId) -> Result<SeenTicket, StoreError> {
+        self.call(Operation::Requeue, self.inner.requeue(name, aborted)).await
+    }
+
+    async fn pool(&self, pool: &PoolName, after: PoolCursor) -> Result<PoolPage, StoreError> {
+        self.call(Operation::Pool, self.inner.pool(pool, after)).await
+    }
+}
+
+#[async_trait]
+impl ReservationStore for FaultyStore {
+    async fn reservation(&self, player: &str) -> Result<Option<Held>, StoreError> {
+        self.call(Operation::Reservation, self.inner.reservation(player)).await
+    }
+
+    async fn reserve(
+        &self,
+        player: &str,
+        expected: Option<&Reservation>,
+        next: Option<&Reservation>,
+    ) -> Result<Option<Reservation>, StoreError> {
+        self.call(Operation::Reserve, self.inner.reserve(player, expected, next)).await
+    }
+}
+
+#[async_trait]
+impl RecordStore for FaultyStore {
+    async fn record(&self, player: &str) -> Result<(PlayerRecord, Option<Version>), StoreError> {
+        self.call(Operation::Record, self.inner.record(player)).await
+    }
+
+    async fn put_record(
+        &self,
+        player: &str,
+        expected: Option<Version>,
+        record: &PlayerRecord,
+        nonce: [u8; 8],
+    ) -> Result<bool, StoreError> {
+        self.call(Operation::PutRecord, self.inner.put_record(player, expected, record, nonce)).await
+    }
+
+    async fn rank(
+        &self,
+        speed: Speed,
+        player: &str,
+        points_micro: u64,
+        matches: u64,
+    ) -> Result<(), StoreError> {
+        self.call(Operation::Rank, self.inner.rank(speed, player, points_micro, matches)).await
+    }
+
+    async fn leaderboard(&self, speed: Speed, skip: u64, limit: usize) -> Result<Vec<Ranked>, StoreError> {
+        self.call(Operation::Leaderboard, self.inner.leaderboard(speed, skip, limit)).await
+    }
+
+    async fn leaderboard_place(&self, speed: Speed, player: &str) -> Result<Option<u64>, StoreError> {
+        self.call(Operation::LeaderboardPlace, self.inner.leaderboard_place(speed, player)).await
     }
 }

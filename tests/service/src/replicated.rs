@@ -4,12 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
+use matchmaker::TicketId;
+use referee::{Change, FollowUp, NewMatch, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Clock, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Hints,
-    Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey, PlayerHints,
-    PlayerStore, RequestKey, RequestRecord, RequestStore, Shard, Store, StoreError, Version,
+    Claim, Clock, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance,
+    Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey,
+    PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey,
+    RequestRecord, RequestStore, Reservation, ReservationStore, SeenTicket, Shard, Speed, Store, StoreError,
+    TicketName, TicketStore, Version, Wish,
 };
 use store_embedded::VolatileStore;
 
@@ -216,5 +219,123 @@ impl FeedStore for ReplicatedStore {
 
     async fn watch_feed(&self) -> Result<FeedHints, StoreError> {
         self.primary().watch_feed().await
+    }
+}
+
+#[async_trait]
+impl TicketStore for ReplicatedStore {
+    async fn create_ticket(&self, name: &TicketName, wish: Arc<Wish>) -> Result<SeenTicket, StoreError> {
+        if let Some(follower) = self.follower() {
+            let _ = follower.create_ticket(name, Arc::clone(&wish)).await?;
+        }
+        self.primary().create_ticket(name, wish).await
+    }
+
+    async fn ticket(&self, name: &TicketName) -> Result<SeenTicket, StoreError> {
+        self.primary().ticket(name).await
+    }
+
+    async fn renew_ticket(&self, name: &TicketName) -> Result<SeenTicket, StoreError> {
+        if let Some(follower) = self.follower() {
+            let _ = follower.renew_ticket(name).await?;
+        }
+        self.primary().renew_ticket(name).await
+    }
+
+    async fn leave_ticket(&self, name: &TicketName) -> Result<SeenTicket, StoreError> {
+        if let Some(follower) = self.follower() {
+            let _ = follower.leave_ticket(name).await?;
+        }
+        self.primary().leave_ticket(name).await
+    }
+
+    async fn claim(
+        &self,
+        pool: &PoolName,
+        tickets: &[TicketId],
+        game: &NewMatch,
+    ) -> Result<Claim, StoreError> {
+        if let Some(follower) = self.follower() {
+            let _ = follower.claim(pool, tickets, game).await?;
+        }
+        self.primary().claim(pool, tickets, game).await
+    }
+
+    async fn made(&self, pool: &PoolName, match_id: MatchId) -> Result<(), StoreError> {
+        if let Some(follower) = self.follower() {
+            follower.made(pool, match_id).await?;
+        }
+        self.primary().made(pool, match_id).await
+    }
+
+    async fn requeue(&self, name: &TicketName, aborted: MatchId) -> Result<SeenTicket, StoreError> {
+        if let Some(follower) = self.follower() {
+            let _ = follower.requeue(name, aborted).await?;
+        }
+        self.primary().requeue(name, aborted).await
+    }
+
+    async fn pool(&self, pool: &PoolName, after: PoolCursor) -> Result<PoolPage, StoreError> {
+        self.primary().pool(pool, after).await
+    }
+}
+
+#[async_trait]
+impl ReservationStore for ReplicatedStore {
+    async fn reservation(&self, player: &str) -> Result<Option<Held>, StoreError> {
+        self.primary().reservation(player).await
+    }
+
+    async fn reserve(
+        &self,
+        player: &str,
+        expected: Option<&Reservation>,
+        next: Option<&Reservation>,
+    ) -> Result<Option<Reservation>, StoreError> {
+        if let Some(follower) = self.follower() {
+            let _ = follower.reserve(player, expected, next).await?;
+        }
+        self.primary().reserve(player, expected, next).await
+    }
+}
+
+#[async_trait]
+impl RecordStore for ReplicatedStore {
+    async fn record(&self, player: &str) -> Result<(PlayerRecord, Option<Version>), StoreError> {
+        self.primary().record(player).await
+    }
+
+    async fn put_record(
+        &self,
+        player: &str,
+        expected: Option<Version>,
+        record: &PlayerRecord,
+        nonce: [u8; 8],
+    ) -> Result<bool, StoreError> {
+        if let Some(follower) = self.follower() {
+            let _ = follower.put_record(player, expected, record, nonce).await?;
+        }
+        self.primary().put_record(player, expected, record, nonce).await
+    }
+
+    async fn rank(
+        &self,
+        speed: Speed,
+        player: &str,
+        points_micro: u64,
+        matches: u64,
+    ) -> Result<(), StoreError> {
+        if let Some(follower) = self.follower() {
+            follower.rank(speed, player, points_micro, matches).await?;
+        }
+        self.primary().rank(speed, player, points_micro, matches).await
+    }
+
+    async fn leaderboard(&self, speed: Speed, skip: u64, limit: usize) -> Result<Vec<Ranked>, StoreError> {
+        self.primary().leaderboard(speed, skip, limit).await
+    }
+
+    async fn leaderboard_place(&self, speed: Speed, player: &str) -> Result<Option<u64>, StoreError> {
+        self.primary().leaderboard_place(speed, player).await
     }
 }

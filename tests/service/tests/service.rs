@@ -5,9 +5,11 @@
 mod service {
     mod every_rpc;
     mod marked;
+    mod queue;
     mod rust_client;
     mod scripted_match;
 
+    mod bot_matches;
     mod browsers;
     mod client_feed;
     mod client_home;
@@ -36,11 +38,15 @@ mod service {
     mod lost_history;
     mod nobody_else;
     mod outages;
+    mod paired_once;
     mod player_watch;
     mod players;
     mod policy;
+    mod ranked_invites;
+    mod ratings;
     mod readiness;
     mod readiness_over_redis;
+    mod ready_check;
     mod refusals;
     mod remembered_heads;
     mod repeated_draws;
@@ -59,6 +65,7 @@ mod service {
     mod simultaneous;
     mod stored_secrets;
     mod straddled_deadline;
+    mod tickets;
     mod turn_limit;
     #[cfg(feature = "second-version")]
     mod two_rules;

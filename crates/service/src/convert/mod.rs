@@ -6,8 +6,10 @@
 pub(crate) mod errors;
 pub(crate) mod feed;
 pub(crate) mod invite;
+pub(crate) mod player;
 pub(crate) mod request;
 pub(crate) mod settings;
+pub(crate) mod ticket;
 pub(crate) mod time;
 pub(crate) mod turn;
 pub(crate) mod view;
@@ -16,7 +18,7 @@ use std::fmt::Write as _;
 
 use rules::Seat;
 use sealing::MatchId;
-use store::InviteId;
+use store::{InviteId, TicketName};
 use wire::v1;
 
 /// The seat as the wire has it.
@@ -35,6 +37,11 @@ pub(crate) fn match_name(id: MatchId) -> String {
 /// The name of an invite.
 pub(crate) fn invite_name(id: InviteId) -> String {
     named("invites/", id)
+}
+
+/// The name of a ticket.
+pub(crate) fn ticket_name(name: &TicketName) -> String {
+    format!("tickets/{name}")
 }
 
 /// Every answer has such a name, so it is put together at once.

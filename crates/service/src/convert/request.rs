@@ -3,7 +3,7 @@
 use referee::{RequestId, SealedMove};
 use rules::{Cell, Seat};
 use sealing::{Commitment, Digest, MatchId, Opening, PlayerSignature, PublicKey, Receipt, Salt, Signature};
-use store::InviteId;
+use store::{InviteId, TicketName};
 use wire::ApiError;
 use wire::Collection;
 use wire::v1::{self, ErrorReason, seal_move_request};
@@ -28,6 +28,41 @@ pub(crate) fn match_id(field: &str, name: &str) -> Result<MatchId, ApiError> {
 pub(crate) fn invite_id(field: &str, name: &str) -> Result<InviteId, ApiError> {
     id(Collection::Invites, field, name)
 }
+
+/// The ticket that a field names.
+pub(crate) fn ticket_name(field: &str, name: &str) -> Result<TicketName, ApiError> {
+    if name.is_empty() {
+        return Err(ApiError::required(field));
+    }
+    let id = Collection::Tickets
+        .id(name)
+        .map_err(|error| ApiError::field(ErrorReason::FieldInvalid, field, &error.to_string()))?;
+    id.parse().map_err(|_| ApiError::not_found(name))
+}
+
+/// The number on the wire of a bot's level.
+pub(crate) fn bot_level(field: &str, level: i32) -> Result<u8, ApiError> {
+    match v1::BotLevel::try_from(level) {
+        Ok(v1::BotLevel::Unspecified) => Err(ApiError::required(field)),
+        Ok(level) => Ok(level as u8),
+        Err(_) => {
+            Err(ApiError::field(ErrorReason::FieldInvalid, field, "this server does not know the level"))
+        }
+    }
+}
+
+/// A player that a back end acts for: any but a bot, whom only the service moves.
+pub(crate) fn acting_player(name: &str) -> Result<&str, ApiError> {
+    let player = player("player", name)?;
+    if player.starts_with(BOT_PREFIX) {
+        let what = "names that begin with `bot-` are the bots', and nobody acts for them";
+        return Err(ApiError::field(ErrorReason::FieldInvalid, "player", what));
+    }
+    Ok(player)
+}
+
+/// What the names of bots begin with.
+const BOT_PREFIX: &str = "players/bot-";
 
 fn id(collection: Collection, field: &str, name: &str) -> Result<MatchId, ApiError> {
     if name.is_empty() {

@@ -1,8 +1,8 @@
 //! Match settings.
 
-use referee::{Mode, RulesVersion, SealMode, SealStatus, Settings, Spectators, TimeControl};
+use referee::{Bot, Mode, RulesVersion, SealMode, SealStatus, Settings, Spectators, TimeControl};
 use wire::ApiError;
-use wire::v1::{self, ErrorReason, match_settings};
+use wire::v1::{self, ErrorReason, match_settings, time_control};
 
 use super::time::{duration, duration_ms};
 
@@ -12,26 +12,14 @@ const DEFAULT_RANKED_START_MS: u64 = 20_000;
 pub(crate) fn from_wire(field: &str, wire: Option<&v1::MatchSettings>) -> Result<Settings, ApiError> {
     let default = v1::MatchSettings::default();
     let wire = wire.unwrap_or(&default);
-    let read = Reader { field, wire };
-    let mode = read.mode()?;
-    let time = read.time_control()?;
-    let settings = Settings {
-        rules_version: read.rules_version()?,
-        time,
-        seal_mode: read.seal_mode()?,
-        mode,
-        spectators: read.spectators()?,
-        seal_status: read.seal_status(mode, time)?,
-        start_ms: read.start_ms(mode)?,
-        turn_limit: if wire.turn_limit == 0 { Settings::TURN_LIMIT_DEFAULT } else { wire.turn_limit },
-        idle_ms: read.span("idle_limit", wire.idle_limit.as_ref())?.unwrap_or(Settings::IDLE_DEFAULT_MS),
-        bot: None,
-    };
-    if wire.bot.is_some() {
-        return Err(read.invalid("bot", "it is set by CreateBotMatch only; leave it unset"));
-    }
-    settings.validate().map_err(|error| read.invalid(error.field(), &error.to_string()))?;
-    Ok(settings)
+    Reader { field, wire }.settings(None)
+}
+
+/// Settings of a match against a bot, from a request.
+pub(crate) fn against_bot(wire: Option<&v1::MatchSettings>, bot: Bot) -> Result<Settings, ApiError> {
+    let default = v1::MatchSettings::default();
+    let wire = wire.unwrap_or(&default);
+    Reader { field: "settings", wire }.settings(Some(bot))
 }
 
 /// Settings as they are shown: every field that applies is set.
@@ -39,10 +27,9 @@ pub(crate) fn to_wire(settings: &Settings) -> v1::MatchSettings {
     let fields = settings.fields();
     let time_control = match settings.time {
         TimeControl::PerTurn { turn_ms } => match_settings::TimeControl::TurnTime(duration(turn_ms)),
-        TimeControl::Bank { initial_ms, increment_ms } => match_settings::TimeControl::Bank(v1::BankClock {
-            initial: Some(duration(initial_ms)),
-            increment: Some(duration(increment_ms)),
-        }),
+        TimeControl::Bank { initial_ms, increment_ms } => {
+            match_settings::TimeControl::Bank(bank_to_wire(initial_ms, increment_ms))
+        }
     };
     // The numbers of the domain's fields are those of the wire: both are hashed into h_0.
     v1::MatchSettings {
@@ -62,6 +49,43 @@ pub(crate) fn to_wire(settings: &Settings) -> v1::MatchSettings {
     }
 }
 
+/// A time control that stands by itself, at `field` of a request.
+pub(crate) fn time_control(field: &str, wire: &v1::TimeControl) -> Result<TimeControl, ApiError> {
+    let reason = ErrorReason::FieldInvalid;
+    match &wire.control {
+        None => Err(ApiError::required(field)),
+        Some(time_control::Control::TurnTime(time)) => {
+            Ok(TimeControl::PerTurn { turn_ms: duration_ms(&format!("{field}.turn_time"), reason, time)? })
+        }
+        Some(time_control::Control::Bank(bank)) => read_bank(field, bank, reason),
+    }
+}
+
+/// A time control that stands by itself.
+pub(crate) fn time_control_to_wire(time: TimeControl) -> v1::TimeControl {
+    let control = match time {
+        TimeControl::PerTurn { turn_ms } => time_control::Control::TurnTime(duration(turn_ms)),
+        TimeControl::Bank { initial_ms, increment_ms } => {
+            time_control::Control::Bank(bank_to_wire(initial_ms, increment_ms))
+        }
+    };
+    v1::TimeControl { control: Some(control) }
+}
+
+fn read_bank(field: &str, bank: &v1::BankClock, reason: ErrorReason) -> Result<TimeControl, ApiError> {
+    let span = |name: &str, span: Option<&prost_types::Duration>| {
+        span.map_or(Ok(0), |span| duration_ms(&format!("{field}.bank.{name}"), reason, span))
+    };
+    Ok(TimeControl::Bank {
+        initial_ms: span("initial", bank.initial.as_ref())?,
+        increment_ms: span("increment", bank.increment.as_ref())?,
+    })
+}
+
+fn bank_to_wire(initial_ms: u64, increment_ms: u64) -> v1::BankClock {
+    v1::BankClock { initial: Some(duration(initial_ms)), increment: Some(duration(increment_ms)) }
+}
+
 /// Reads one field after the other and knows where they stand.
 struct Reader<'a> {
     field: &'a str,
@@ -69,6 +93,31 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    fn settings(&self, bot: Option<Bot>) -> Result<Settings, ApiError> {
+        let (mode, time) = (self.mode()?, self.time_control()?);
+        let idle_ms = self.span("idle_limit", self.wire.idle_limit.as_ref())?;
+        let settings = Settings {
+            rules_version: self.rules_version()?,
+            time,
+            seal_mode: self.seal_mode()?,
+            mode,
+            spectators: self.spectators()?,
+            seal_status: self.seal_status(mode, time)?,
+            start_ms: self.start_ms(mode)?,
+            turn_limit: match self.wire.turn_limit {
+                0 => Settings::TURN_LIMIT_DEFAULT,
+                turn_limit => turn_limit,
+            },
+            idle_ms: idle_ms.unwrap_or(Settings::IDLE_DEFAULT_MS),
+            bot,
+        };
+        if self.wire.bot.is_some() {
+            return Err(self.invalid("bot", "it is set by CreateBotMatch only; leave it unset"));
+        }
+        settings.validate().map_err(|error| self.invalid(error.field(), &error.to_string()))?;
+        Ok(settings)
+    }
+
     fn invalid(&self, name: &str, what: &str) -> ApiError {
         ApiError::field(ErrorReason::SettingsInvalid, &format!("{}.{name}", self.field), what)
     }
@@ -92,10 +141,9 @@ impl Reader<'_> {
             Some(match_settings::TimeControl::TurnTime(time)) => {
                 Ok(TimeControl::PerTurn { turn_ms: self.span("turn_time", Some(time))?.unwrap_or_default() })
             }
-            Some(match_settings::TimeControl::Bank(bank)) => Ok(TimeControl::Bank {
-                initial_ms: self.span("bank.initial", bank.initial.as_ref())?.unwrap_or_default(),
-                increment_ms: self.span("bank.increment", bank.increment.as_ref())?.unwrap_or_default(),
-            }),
+            Some(match_settings::TimeControl::Bank(bank)) => {
+                read_bank(self.field, bank, ErrorReason::SettingsInvalid)
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use wire::v1;
 use super::time::{duration, timestamp};
 use super::turn::position;
 use super::{match_name, settings};
+use crate::standing;
 
 /// Who looks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,11 +83,11 @@ pub(crate) fn status(game: &Match, now: Now, viewer: Viewer) -> v1::MatchStatus 
     let game = game.under_outage(now.outage_ms);
     let start_deadline = match &game.phase {
         Phase::Waiting { start_by, .. } => start_by.map(timestamp),
-        Phase::Open(_) | Phase::Revealing(_) | Phase::Finished(_) => None,
+        Phase::Open(_) | Phase::Revealing(_) | Phase::BotDue { .. } | Phase::Finished(_) => None,
     };
     let reveal_deadline = match &game.phase {
         Phase::Revealing(revealing) => Some(timestamp(revealing.reveal_by)),
-        Phase::Waiting { .. } | Phase::Open(_) | Phase::Finished(_) => None,
+        Phase::Waiting { .. } | Phase::Open(_) | Phase::BotDue { .. } | Phase::Finished(_) => None,
     };
     let open = game.turn_in_play();
     let own = match viewer {
@@ -152,12 +153,13 @@ pub(crate) fn server_keys(published: &[PublishedKey]) -> Vec<v1::ServerKey> {
 /// A player with his key and whether he is there.
 pub(crate) fn seat(game: &Match, seat: Seat) -> v1::MatchSeat {
     let party = &game.parties[seat];
+    let ratings = game.origin.as_ref().and_then(|origin| origin.ratings);
     v1::MatchSeat {
         player: party.player.clone(),
         public_key: party.public_key.map(|key| key.as_bytes().to_vec()).unwrap_or_default(),
         joined: joined(game, seat),
         bot_level: game.settings.bot.filter(|bot| bot.seat == seat).map_or(0, |bot| i32::from(bot.level)),
-        rating: None,
+        rating: ratings.map(|ratings| standing::from_pinned(ratings[seat]).points()),
     }
 }
 
@@ -166,6 +168,7 @@ fn state(game: &Match) -> v1::MatchState {
         Phase::Waiting { .. } => v1::MatchState::Waiting,
         Phase::Open(_) => v1::MatchState::Open,
         Phase::Revealing(_) => v1::MatchState::Revealing,
+        Phase::BotDue { .. } => v1::MatchState::BotDue,
         Phase::Finished(_) => v1::MatchState::Finished,
     }
 }
@@ -173,8 +176,8 @@ fn state(game: &Match) -> v1::MatchState {
 fn joined(game: &Match, seat: Seat) -> bool {
     match &game.phase {
         Phase::Waiting { joined, .. } => joined[seat],
-        Phase::Open(_) | Phase::Revealing(_) => true,
-        Phase::Finished(_) => game.started.is_some(),
+        Phase::Open(_) | Phase::Revealing(_) | Phase::BotDue { .. } => true,
+        Phase::Finished(finish) => finish.joined[seat],
     }
 }
 

@@ -68,6 +68,7 @@ pub(crate) async fn send(caller: &Caller, rpc: &'static Rpc, request: Vec<u8>) -
 pub(crate) fn request(rpc: &Rpc, subject: &Subject) -> Vec<u8> {
     let Subject { game, invite, player, turn } = subject.clone();
     let (name, request_id) = (game.clone(), "look".to_owned());
+    let ticket = "tickets/casual.00000000000000000000000000000001".to_owned();
     match (rpc.service.rsplit('.').next().unwrap_or_default(), rpc.method) {
         ("MatchService", "GetMatch") => v1::GetMatchRequest { name, player }.encode_to_vec(),
         ("MatchService", "ListMatches") => {
@@ -111,9 +112,22 @@ pub(crate) fn request(rpc: &Rpc, subject: &Subject) -> Vec<u8> {
         ("MatchmakingService", "CancelTicket") => {
             v1::CancelTicketRequest { player, request_id, ..Default::default() }.encode_to_vec()
         }
-        // Not offered yet: whatever is asked, nothing may come.
-        ("MatchmakingService", "CreateTicket" | "GetTicket" | "RenewTicket" | "WatchTicket")
-        | ("MatchmakingService", "CreateBotMatch") => Vec::new(),
+        ("MatchmakingService", "CreateTicket") => {
+            let time_controls = vec![super::queue::half_minute()];
+            let wish = super::queue::wish("casual", "look");
+            v1::CreateTicketRequest { player, time_controls, ..wish }.encode_to_vec()
+        }
+        ("MatchmakingService", "GetTicket") => v1::GetTicketRequest { name: ticket, player }.encode_to_vec(),
+        ("MatchmakingService", "RenewTicket") => {
+            v1::RenewTicketRequest { name: ticket, player, request_id }.encode_to_vec()
+        }
+        ("MatchmakingService", "WatchTicket") => {
+            v1::WatchTicketRequest { name: ticket, player }.encode_to_vec()
+        }
+        ("MatchmakingService", "CreateBotMatch") => {
+            let level = v1::BotLevel::BotLevel0.into();
+            v1::CreateBotMatchRequest { player, request_id, level, ..Default::default() }.encode_to_vec()
+        }
         ("PlayerService", "GetPlayer") => v1::GetPlayerRequest { name: player }.encode_to_vec(),
         ("PlayerService", "WatchPlayer") => v1::WatchPlayerRequest { player }.encode_to_vec(),
         ("PlayerService", "MintPlayerToken") => {

@@ -1,4 +1,4 @@
-//! Players and their leaderboard, as long as nobody is rated: whole answers, with nothing in them.
+//! Who a player is, and what is asked of leaderboards.
 
 use service_tests::{Cluster, reason, soon};
 use tonic::Status;
@@ -16,22 +16,23 @@ fn refused(status: &Status) -> (ErrorReason, String) {
 }
 
 #[tokio::test]
-async fn a_player_is_told_by_his_name_and_has_no_standings_before_matches_are_rated() {
+async fn a_player_is_told_by_his_name_with_what_he_has_finished() {
     let cluster = Cluster::of_one().await;
     let duel = cluster.duel(v1::MatchSettings::default()).await;
     duel.resign(rules::Seat::White).await.unwrap();
     cluster.settled(&duel.name).await;
     let backend = cluster.backend(0).await;
-    for (caller, asked, told) in [
-        (&duel.black, "", "players/ada"),
-        (&duel.black, "players/ada", "players/ada"),
-        (&duel.black, "players/bo", "players/bo"),
-        (&duel.black, "players/who-never-played", "players/who-never-played"),
-        (&backend, "players/bo", "players/bo"),
+    for (caller, asked, told, results) in [
+        (&duel.black, "", "players/ada", &[(1, 0)][..]),
+        (&duel.black, "players/ada", "players/ada", &[(1, 0)]),
+        (&duel.black, "players/bo", "players/bo", &[(0, 1)]),
+        (&duel.black, "players/who-never-played", "players/who-never-played", &[]),
+        (&backend, "players/bo", "players/bo", &[(0, 1)]),
     ] {
         let answer = soon("GetPlayer", caller.players().get_player(asks_for(asked))).await;
-        let player = v1::Player { name: told.to_owned(), standings: Vec::new() };
-        assert_eq!(answer.unwrap().into_inner().player, Some(player), "{asked:?}");
+        let player = answer.unwrap().into_inner().player.unwrap();
+        let counted: Vec<_> = player.standings.iter().map(|one| (one.wins, one.losses)).collect();
+        assert_eq!((player.name.as_str(), &counted[..]), (told, results), "{asked:?}");
     }
 }
 
@@ -49,7 +50,7 @@ async fn a_name_that_no_player_can_have_is_refused_and_a_back_end_names_one() {
 }
 
 #[tokio::test]
-async fn a_leaderboard_is_empty_before_matches_are_rated_and_what_is_asked_of_it_is_checked() {
+async fn a_leaderboard_is_empty_before_anybody_is_rated_and_what_is_asked_of_it_is_checked() {
     let cluster = Cluster::of_one().await;
     let ada = cluster.player(0, "ada").await;
     let list = |request: v1::ListLeaderboardRequest| {

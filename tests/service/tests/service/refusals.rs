@@ -12,6 +12,8 @@ use tonic_types::StatusExt as _;
 use wire::v1::{self, ErrorReason, Spectators, match_settings, seal_move_request};
 use wire::{ApiError, ErrorRow, NOT_SENT_YET, error_rows};
 
+use super::queue;
+
 /// Reasons that other files of these tests reach: by time (`expiry`, `deadlines`), by a stop (`shutdown`), by
 /// very many invites (`invites`), by a feed that is trimmed (`feed`).
 const ELSEWHERE: [ErrorReason; 6] = [
@@ -224,9 +226,19 @@ async fn callers(table: &mut Table<'_>) {
     let absent = "matches/01890000-0000-7000-8000-000000000000";
     let resource = Details::Metadata(&[("resource", absent)]);
     table.row("no such match", R::NotFound, resource, eve.get(absent)).await;
-    let not_offered =
-        async { eve.matchmaking().create_bot_match(v1::CreateBotMatchRequest::default()).await };
-    table.row("a call that is not offered", R::Unimplemented, Details::Metadata(&[]), not_offered).await;
+    table.row("a call that nobody knows", R::Unimplemented, Details::Metadata(&[]), castle(&eve)).await;
+    let no_such_ticket = "tickets/casual.00000000000000000000000000000001";
+    let resource = Details::Metadata(&[("resource", no_such_ticket)]);
+    table.row("no such ticket", R::NotFound, resource, super::queue::get(&eve, no_such_ticket)).await;
+}
+
+/// A call that this server does not know.
+async fn castle(caller: &Caller) -> Result<(), Status> {
+    let mut client = tonic::client::Grpc::new(caller.line());
+    client.ready().await.unwrap();
+    let path = "/whattheshell.v1.MatchService/Castle".parse().unwrap();
+    let answer = client.unary(tonic::Request::new(Vec::new()), path, super::every_rpc::Raw).await;
+    answer.map(drop)
 }
 
 async fn invites(table: &mut Table<'_>) {
@@ -260,6 +272,21 @@ async fn invites(table: &mut Table<'_>) {
     let again = v1::RevokeInviteRequest { request_id: "again".to_owned(), ..revoke };
     let again = async { scene.duel.white.matchmaking().revoke_invite(again).await };
     table.row("a closed invite", R::InviteNotOpen, Details::Subject(&made.name, &[]), again).await;
+}
+
+async fn tickets(table: &mut Table<'_>) {
+    use ErrorReason as R;
+    let scene = table.scene;
+    let [ada, eve] = [scene.cluster.player(0, "quin").await, scene.cluster.player(0, "eve").await];
+    let ticket = queue::queue(&ada, "ranked").await;
+    queue::cancel(&ada, "").await.unwrap();
+    let renewal = queue::renew(&ada, &ticket.name);
+    table.row("a cancelled ticket", R::TicketNotOpen, Details::Subject(&ticket.name, &[]), renewal).await;
+    let duel = queue::paired(&scene.cluster, "ranked", &ada, &eve).await;
+    duel.join().await;
+    let held = [("match", duel.name.as_str())];
+    let more = queue::create(&ada, queue::wish("casual", "more"));
+    table.row("a player who plays", R::AlreadyInMatch, Details::Subject(&ada.name, &held), more).await;
 }
 
 async fn settings(table: &mut Table<'_>) {
@@ -422,6 +449,7 @@ async fn every_refusal_has_its_reason_and_details_and_changes_nothing() {
     seals(&mut table).await;
     callers(&mut table).await;
     invites(&mut table).await;
+    tickets(&mut table).await;
     settings(&mut table).await;
     phases(&mut table).await;
     reveals(&mut table).await;
