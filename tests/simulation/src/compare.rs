@@ -168,7 +168,7 @@ impl Pair<'_> {
             Settings { time: TimeControl::PerTurn { turn_ms }, turn_limit: 4, ..Settings::default() };
         let party = |player: &str| Party { player: player.to_owned(), public_key: None };
         let parties = PerSeat { black: party("players/p0"), white: party("players/p1") };
-        let change = Match::create(NewMatch { id, settings, parties, rematch_of: None }, now);
+        let change = Match::create(NewMatch { id, settings, parties, rematch_of: None, origin: None }, now);
         let nonce = self.random.random();
         let (first, second) = (one.create(change.clone(), nonce).await, other.create(change, nonce).await);
         self.same("create", first.map(sorted), second.map(sorted)).map(drop)?;
@@ -264,7 +264,7 @@ impl Pair<'_> {
         let done = match self.random.random_range(0..3) {
             0 => vec![FollowUp::Index(Seat::Black)],
             1 => vec![FollowUp::Index(Seat::White)],
-            _ => FollowUp::index_both(),
+            _ => Seat::BOTH.map(FollowUp::Index).to_vec(),
         };
         let [one, other] = self.stores;
         let (first, second) = (one.settle(id, version, &done).await, other.settle(id, version, &done).await);
@@ -414,7 +414,11 @@ impl Pair<'_> {
 
 /// What is stored, with what waits in an order that does not matter.
 fn in_order(mut stored: Stored) -> Stored {
-    stored.follow_ups.sort_by_key(|FollowUp::Index(seat)| seat.number());
+    stored.follow_ups.sort_by_key(|follow_up| match follow_up {
+        FollowUp::Index(seat) => (0, seat.number()),
+        FollowUp::Record(seat) => (1, seat.number()),
+        FollowUp::Release(seat) | FollowUp::Requeue(seat) => (2, seat.number()),
+    });
     stored
 }
 

@@ -7,12 +7,15 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use referee::{Change, FollowUp, Match, Now, Stamp, TurnRecord};
+use matchmaker::TicketId;
+use referee::{Change, FollowUp, Match, NewMatch, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Hints,
-    Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey, PlayerHints,
-    PlayerStore, RequestKey, RequestRecord, RequestStore, Shard, Store, StoreError, Version,
+    Claim, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Held,
+    Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey,
+    PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey,
+    RequestRecord, RequestStore, Reservation, ReservationStore, SeenTicket, Shard, Speed, Store, StoreError,
+    TicketName, TicketStore, Version, Wish,
 };
 
 use crate::scheduler::lock;
@@ -268,5 +271,96 @@ impl FeedStore for Flawed {
 
     async fn watch_feed(&self) -> Result<FeedHints, StoreError> {
         self.inner.watch_feed().await
+    }
+}
+
+#[async_trait]
+impl TicketStore for Flawed {
+    async fn create_ticket(&self, name: &TicketName, wish: Arc<Wish>) -> Result<SeenTicket, StoreError> {
+        self.inner.create_ticket(name, wish).await
+    }
+
+    async fn ticket(&self, name: &TicketName) -> Result<SeenTicket, StoreError> {
+        self.inner.ticket(name).await
+    }
+
+    async fn renew_ticket(&self, name: &TicketName) -> Result<SeenTicket, StoreError> {
+        self.inner.renew_ticket(name).await
+    }
+
+    async fn leave_ticket(&self, name: &TicketName) -> Result<SeenTicket, StoreError> {
+        self.inner.leave_ticket(name).await
+    }
+
+    async fn claim(
+        &self,
+        pool: &PoolName,
+        tickets: &[TicketId],
+        game: &NewMatch,
+    ) -> Result<Claim, StoreError> {
+        self.inner.claim(pool, tickets, game).await
+    }
+
+    async fn made(&self, pool: &PoolName, match_id: MatchId) -> Result<(), StoreError> {
+        self.inner.made(pool, match_id).await
+    }
+
+    async fn requeue(&self, name: &TicketName, aborted: MatchId) -> Result<SeenTicket, StoreError> {
+        self.inner.requeue(name, aborted).await
+    }
+
+    async fn pool(&self, pool: &PoolName, after: PoolCursor) -> Result<PoolPage, StoreError> {
+        self.inner.pool(pool, after).await
+    }
+}
+
+#[async_trait]
+impl ReservationStore for Flawed {
+    async fn reservation(&self, player: &str) -> Result<Option<Held>, StoreError> {
+        self.inner.reservation(player).await
+    }
+
+    async fn reserve(
+        &self,
+        player: &str,
+        expected: Option<&Reservation>,
+        next: Option<&Reservation>,
+    ) -> Result<Option<Reservation>, StoreError> {
+        self.inner.reserve(player, expected, next).await
+    }
+}
+
+#[async_trait]
+impl RecordStore for Flawed {
+    async fn record(&self, player: &str) -> Result<(PlayerRecord, Option<Version>), StoreError> {
+        self.inner.record(player).await
+    }
+
+    async fn put_record(
+        &self,
+        player: &str,
+        expected: Option<Version>,
+        record: &PlayerRecord,
+        nonce: [u8; 8],
+    ) -> Result<bool, StoreError> {
+        self.inner.put_record(player, expected, record, nonce).await
+    }
+
+    async fn rank(
+        &self,
+        speed: Speed,
+        player: &str,
+        points_micro: u64,
+        matches: u64,
+    ) -> Result<(), StoreError> {
+        self.inner.rank(speed, player, points_micro, matches).await
+    }
+
+    async fn leaderboard(&self, speed: Speed, skip: u64, limit: usize) -> Result<Vec<Ranked>, StoreError> {
+        self.inner.leaderboard(speed, skip, limit).await
+    }
+
+    async fn leaderboard_place(&self, speed: Speed, player: &str) -> Result<Option<u64>, StoreError> {
+        self.inner.leaderboard_place(speed, player).await
     }
 }

@@ -23,6 +23,7 @@ mod ledger;
 mod link;
 mod model;
 mod model_feed;
+mod model_pools;
 mod model_store;
 mod network;
 mod node_clock;

@@ -13,6 +13,7 @@ use store::{
 };
 
 use crate::model_feed::ModelFeed;
+use crate::model_pools::{ModelPlayers, ModelPools};
 
 /// A gap between two operations above this counts as an outage, ms.
 const OUTAGE_MIN_MS: u64 = 3_000;
@@ -62,6 +63,8 @@ pub(crate) struct Model {
     lists: Arc<BTreeMap<String, BTreeMap<Place, bool>>>,
     /// When each node last said that it is there.
     nodes: BTreeMap<NodeId, Stamp>,
+    pub(crate) pools: Arc<ModelPools>,
+    pub(crate) players: Arc<ModelPlayers>,
 }
 
 impl Model {
@@ -74,6 +77,8 @@ impl Model {
             requests: Arc::default(),
             lists: Arc::default(),
             nodes: BTreeMap::new(),
+            pools: Arc::default(),
+            players: Arc::default(),
         }
     }
 

@@ -3,16 +3,20 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use referee::{Change, FollowUp, Now, Stamp, TurnRecord};
+use matchmaker::TicketId;
+use referee::{Change, FollowUp, NewMatch, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Clock, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Hints,
-    Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey, PlayerHints,
-    PlayerStore, RequestKey, RequestRecord, RequestStore, Shard, StoreError, Version,
+    Claim, Clock, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance,
+    Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey,
+    PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey,
+    RequestRecord, RequestStore, Reservation, ReservationStore, SeenTicket, Shard, Speed, StoreError,
+    TicketName, TicketStore, Version, Wish,
 };
 
 use crate::link::{Link, unavailable};
 use crate::model::Model;
+use crate::model_pools::{ModelPlayers, ModelPools};
 use crate::primary::{Durability, Primary};
 
 /// A store in memory with the semantics of the one in Redis. Without a simulation around it nothing goes
@@ -303,5 +307,116 @@ impl FeedStore for ModelStore {
         let hints = self.primary.listen_to_feed(self.ears);
         self.primary.look_at_feed(self.ears);
         Ok(hints)
+    }
+}
+
+/// A change of players or pools as the model makes it.
+fn pools(model: &mut Model) -> &mut ModelPools {
+    Arc::make_mut(&mut model.pools)
+}
+
+fn players(model: &mut Model) -> &mut ModelPlayers {
+    Arc::make_mut(&mut model.players)
+}
+
+#[async_trait]
+impl TicketStore for ModelStore {
+    async fn create_ticket(&self, name: &TicketName, wish: Arc<Wish>) -> Result<SeenTicket, StoreError> {
+        self.call(|model, clock| pools(model).create(name, wish, clock)).await
+    }
+
+    async fn ticket(&self, name: &TicketName) -> Result<SeenTicket, StoreError> {
+        self.call(|model, clock| pools(model).ticket(name, clock)).await
+    }
+
+    async fn renew_ticket(&self, name: &TicketName) -> Result<SeenTicket, StoreError> {
+        self.call(|model, clock| pools(model).renew(name, clock)).await
+    }
+
+    async fn leave_ticket(&self, name: &TicketName) -> Result<SeenTicket, StoreError> {
+        self.call(|model, clock| pools(model).leave(name, clock)).await
+    }
+
+    async fn claim(
+        &self,
+        pool: &PoolName,
+        tickets: &[TicketId],
+        game: &NewMatch,
+    ) -> Result<Claim, StoreError> {
+        self.call(|model, clock| Ok(pools(model).claim(pool, tickets, game, clock))).await
+    }
+
+    async fn made(&self, pool: &PoolName, match_id: MatchId) -> Result<(), StoreError> {
+        let made = |model: &mut Model, _| {
+            pools(model).made(pool, match_id);
+            Ok(())
+        };
+        self.call(made).await
+    }
+
+    async fn requeue(&self, name: &TicketName, aborted: MatchId) -> Result<SeenTicket, StoreError> {
+        self.call(|model, clock| pools(model).requeue(name, aborted, clock)).await
+    }
+
+    async fn pool(&self, pool: &PoolName, after: PoolCursor) -> Result<PoolPage, StoreError> {
+        self.call(|model, clock| Ok(pools(model).page(pool, after, clock))).await
+    }
+}
+
+#[async_trait]
+impl ReservationStore for ModelStore {
+    async fn reservation(&self, player: &str) -> Result<Option<Held>, StoreError> {
+        self.call(|model, clock| Ok(model.players.reservation(player, clock))).await
+    }
+
+    async fn reserve(
+        &self,
+        player: &str,
+        expected: Option<&Reservation>,
+        next: Option<&Reservation>,
+    ) -> Result<Option<Reservation>, StoreError> {
+        let reserve = |model: &mut Model, clock| Ok(players(model).reserve(player, expected, next, clock));
+        let there = self.call(reserve).await;
+        self.primary.tell_of_player(player);
+        there
+    }
+}
+
+#[async_trait]
+impl RecordStore for ModelStore {
+    async fn record(&self, player: &str) -> Result<(PlayerRecord, Option<Version>), StoreError> {
+        self.call(|model, _| Ok(model.players.record(player))).await
+    }
+
+    async fn put_record(
+        &self,
+        player: &str,
+        expected: Option<Version>,
+        record: &PlayerRecord,
+        nonce: [u8; 8],
+    ) -> Result<bool, StoreError> {
+        self.call(|model, _| Ok(players(model).put_record(player, expected, record, nonce))).await
+    }
+
+    async fn rank(
+        &self,
+        speed: Speed,
+        player: &str,
+        points_micro: u64,
+        matches: u64,
+    ) -> Result<(), StoreError> {
+        let rank = |model: &mut Model, _| {
+            players(model).rank(speed, player, points_micro, matches);
+            Ok(())
+        };
+        self.call(rank).await
+    }
+
+    async fn leaderboard(&self, speed: Speed, skip: u64, limit: usize) -> Result<Vec<Ranked>, StoreError> {
+        self.call(|model, _| Ok(model.players.leaderboard(speed, skip, limit))).await
+    }
+
+    async fn leaderboard_place(&self, speed: Speed, player: &str) -> Result<Option<u64>, StoreError> {
+        self.call(|model, _| Ok(model.players.place(speed, player))).await
     }
 }

@@ -6,7 +6,7 @@ use middleware::{ApiKeys, TokenIssuer};
 use referee::Stamp;
 use rules::Seat;
 use sealing::MatchId;
-use service::{NodeConfig, Server};
+use service::{NodeConfig, Pools, Server};
 use store::keys::{Keys, Signer};
 use store::{Clock, NodeId, Store};
 use tokio::sync::watch;
@@ -188,7 +188,8 @@ impl World {
         let server = Server {
             store,
             clock,
-            config: NodeConfig::default(),
+            // Whoever keeps pools draws when he reads them again, and a run is to be one to the byte.
+            config: NodeConfig { pools: Pools::none(), ..NodeConfig::default() },
             issuer: TokenIssuer::new(&[7; 32], "simulation", "simulation"),
             signer: self.signer.clone(),
             api_keys: ApiKeys::new(),
