@@ -35,6 +35,7 @@
 //! - [`MatchHandle`]: a match as its player has it at hand: seal, reveal, offer draws, resign, watch.
 //! - [`MatchStream`]: a match as it happens; every turn verified, nothing twice, nothing missing.
 //! - [`PlayerStream`]: all that waits for a player, as it changes.
+//! - [`TicketStream`]: a search for an opponent ([`Player::create_ticket`]), until it is matched or over.
 //! - [`Transcript`]: a whole match that is verified offline.
 //!
 //! Messages are the API's own, generated into [`v1`], and names follow the API's. Only what this crate
@@ -48,6 +49,7 @@
 //! Nothing of an unresolved move is in any `Debug` or error of this crate.
 
 mod backend;
+mod bot_turn;
 mod call;
 mod client;
 mod convert;
@@ -67,6 +69,9 @@ mod replay;
 mod retry;
 mod reveal;
 mod server_keys;
+mod standing;
+mod ticket;
+mod ticket_watch;
 mod tokens;
 mod transcript;
 mod watch;
@@ -81,6 +86,7 @@ pub use player_watch::PlayerStream;
 pub use replay::{Finish, VerifiedTurn};
 pub use reveal::SecretOpening;
 pub use server_keys::server_keys;
+pub use ticket_watch::TicketStream;
 pub use transcript::{Transcript, VerifiedMatch};
 pub use watch::{MatchStream, Update};
 

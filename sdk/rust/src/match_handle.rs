@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use rules::{Cell, Position, Seat};
 use sealing::{Claim as Chain, Digest, Opening, SealContext};
+use tokio::time::timeout;
 use wire::v1;
 use wire::v1::match_service_client::MatchServiceClient;
 use wire::{ApiError, v1::ErrorReason};
 
 use crate::convert::{self, Terms};
 use crate::ledger::{Head, Ledger, Sealed};
-use crate::{Claim, Error, MatchStream, Player, Transcript, VerifiedMatch, Violation, random};
+use crate::{Claim, Error, MatchStream, Player, Transcript, VerifiedMatch, Violation, random, retry};
 
 /// A match as one player has it at hand. Cheap to clone; clones and their streams share what was sealed.
 ///
@@ -98,6 +99,9 @@ impl MatchHandle {
     /// has committed himself too: then the streams of this handle [reveal](Self::reveal) them. Keep one
     /// polled: a move that is not revealed in time loses the match.
     ///
+    /// Against a bot a turn opens with the bot's seal. A move that is sealed before is sent when the turn has
+    /// opened, within the time that a call has.
+    ///
     /// Whether the turn resolves is told by [`Self::watch`]. If the answer is lost
     /// ([`Error::is_uncertain`]), call again with the same turn and cell: it is the same seal, with the
     /// same salt and request id, and has one effect.
@@ -127,7 +131,7 @@ impl MatchHandle {
             sign_receipt: self.sign_receipts,
             ..v1::SealMoveRequest::default()
         };
-        let answer = self.send_seal(request).await;
+        let answer = self.send_seal_in_time(request, sealed.previous).await;
         let answer = answer.inspect_err(|error| {
             // A move that may be in must stay: without its salt it cannot be revealed.
             if error.is_judgement() {
@@ -141,6 +145,30 @@ impl MatchHandle {
             self.ledger.keep_signed(&receipt);
         }
         Ok(receipt)
+    }
+
+    /// Sends a seal, against a bot once the bot has opened the turn.
+    async fn send_seal_in_time(
+        &self,
+        request: v1::SealMoveRequest,
+        previous: Digest,
+    ) -> Result<v1::SealMoveResponse, Error> {
+        let is_early = |answer: &Result<_, Error>| {
+            let reason = answer.as_ref().err().and_then(Error::reason);
+            self.terms.settings.bot.is_some() && reason == Some(ErrorReason::TurnNotOpenYet)
+        };
+        let mut answer = self.send_seal(request.clone()).await;
+        let waited = async {
+            let mut tries = 1;
+            while is_early(&answer) && tries < retry::TRIES_MAX {
+                self.until_open(request.turn, previous).await?;
+                answer = self.send_seal(request.clone()).await;
+                tries += 1;
+            }
+            answer
+        };
+        // If the bot is late, the same move can be sealed again.
+        timeout(self.player.caller().deadline(), waited).await.unwrap_or_else(|_| Err(Error::deadline()))
     }
 
     /// Sends a seal. If the server says that it knows another history, once more with the last signed receipt,
