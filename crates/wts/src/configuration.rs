@@ -5,13 +5,18 @@ use std::io::Write;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command};
 
+use crate::pools_file::{self, FIELDS};
 use crate::{serve, store_options};
 
 /// Options that do something other than set the server.
 const NOT_SETTINGS: [&str; 3] = ["help", "version", "print_config"];
 
-/// Prints `option, value, unit, source`, a line each.
-pub(crate) fn print(out: &mut impl Write, matches: &ArgMatches) -> std::io::Result<()> {
+/// Prints `option, value, unit, source`, a line each, and the same for each field of each pool.
+pub(crate) fn print(
+    out: &mut impl Write,
+    matches: &ArgMatches,
+    pools: &[pools_file::Shown],
+) -> std::io::Result<()> {
     writeln!(out, "{:<18} {:<24} {:<16} SOURCE", "OPTION", "VALUE", "UNIT")?;
     for option in options(&command()) {
         let id = option.get_id().as_str();
@@ -25,6 +30,15 @@ pub(crate) fn print(out: &mut impl Write, matches: &ArgMatches) -> std::io::Resu
             _ => "default",
         };
         writeln!(out, "{:<18} {value:<24} {:<16} {source}", flag(option), unit(option))?;
+    }
+    writeln!(out, "\n{:<32} {:<24} {:<16} SOURCE", "POOL.FIELD", "VALUE", "UNIT")?;
+    for pool in pools {
+        for ((field, value), is_given) in FIELDS.iter().zip(&pool.values).zip(&pool.given) {
+            let name = format!("{}.{}", pool.name, field.name);
+            let value = if value.is_empty() { "-" } else { value };
+            let source = if *is_given { "file" } else { "default" };
+            writeln!(out, "{name:<32} {value:<24} {:<16} {source}", field.unit)?;
+        }
     }
     out.flush()
 }
@@ -88,7 +102,7 @@ mod tests {
     fn the_documented_options_are_made_from_the_code() {
         let mut page = String::from(
             "# Configuration\n\n\
-             <!-- Made from the options in `serve` and `store_options` of `crates/wts/src`: UPDATE_EXPECT=1 cargo test -p wts -->\n\n\
+             <!-- Made from the options in `serve`, `store_options` and `pools_file` of `crates/wts/src`: UPDATE_EXPECT=1 cargo test -p wts -->\n\n\
              `wts serve` takes each option as a flag or, where it has a name there, from the environment; a flag \
              wins. \
              `wts serve --print-config` prints every value with its unit and where it came from, and \
@@ -108,6 +122,23 @@ mod tests {
                 unit(option)
             )
             .unwrap();
+        }
+        page.push_str(
+            "\n## Pools\n\n\
+             A file for `--pools` has a `[[pools]]` for each. A server without one has two: `casual`, and \
+             `ranked` with `mode = \"ranked\"`. What a pool leaves out is as here:\n\n\
+             ```toml\n[[pools]]\nname = \"ranked\"\nmode = \"ranked\"\n\
+             time_controls = [\"10s\", \"30s\", \"3m+2s\"]\nbound = \"2m\"\n```\n\n\
+             Times are written `30s`, `1m30s`, `2h`, `1d`.\n\n\
+             | field | default | unit or form | what it does |\n\
+             | --- | --- | --- | --- |\n\
+             | `name` | – | 1 to 24 of `A-Z a-z 0-9 . _ -` | What tickets name it by; required |\n",
+        );
+        let shown = pools_file::shown(None).unwrap();
+        for (field, value) in FIELDS.iter().zip(&shown[0].values) {
+            let value =
+                if value.is_empty() { "–".to_owned() } else { format!("`{}`", value.replace(',', ", ")) };
+            writeln!(page, "| `{}` | {value} | {} | {} |", field.name, field.unit, field.help).unwrap();
         }
         expect_test::expect_file!["../../../docs/configuration.md"].assert_eq(&page);
     }

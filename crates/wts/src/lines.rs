@@ -144,6 +144,16 @@ impl Lines {
         if self.json { Ok(()) } else { self.note("") }
     }
 
+    /// Writes over the line that the cursor is in, as far as it fits.
+    pub(crate) fn over(self, text: &str) -> std::io::Result<()> {
+        // The last column stays free: some terminals would begin another line.
+        let room = crossterm::terminal::size()
+            .map_or(usize::MAX, |(columns, _)| usize::from(columns.saturating_sub(1)));
+        let mut out = std::io::stdout().lock();
+        write!(out, "\r{}\x1b[K", text.chars().take(room).collect::<String>())?;
+        out.flush()
+    }
+
     /// Something that is said to a person.
     pub(crate) fn note(self, text: &str) -> std::io::Result<()> {
         self.show(text, json!({ "event": "note", "text": text }))
@@ -193,6 +203,7 @@ pub(crate) fn settings(settings: &v1::MatchSettings) -> Value {
         "seal_status": settings.seal_status().as_str_name(),
         "start_time_ms": settings.start_time.as_ref().map(words::span_ms),
         "turn_limit": settings.turn_limit,
+        "bot_level": words::bot_level(settings),
         "idle_limit_ms": settings.idle_limit.as_ref().map(words::span_ms),
     })
 }

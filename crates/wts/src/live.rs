@@ -13,9 +13,10 @@ use whattheshell::{Client, Error, MatchHandle, MatchStream, Player, Update, Veri
 use crate::openings::{self, Openings, Unsealed};
 use crate::rematch::{Rematch, Turnout};
 use crate::screen::{Answer, Event, Intent, Offer, Palette, Screen, Viewer};
+use crate::seating::Sitting;
 use crate::server_clock::ServerClock;
 use crate::terminal::{Terminal, Told};
-use crate::{rematch, seating, words};
+use crate::{ratings, rematch, seating, words};
 
 /// How often clocks are drawn anew: they show tenths of a second at the end.
 const TICK: Duration = Duration::from_millis(100);
@@ -25,8 +26,10 @@ const ANSWERS_MAX: usize = 16;
 
 /// How the person left.
 pub(crate) struct Left {
-    /// The result and what verifying it came to, if the match is over.
-    pub(crate) verdict: Option<(String, String)>,
+    /// If the match is over, the result, what verifying it came to, and how the ratings have moved.
+    pub(crate) verdict: Option<String>,
+    /// Whether it was over before it began.
+    pub(crate) never_began: bool,
     /// The rematch that both have agreed on.
     pub(crate) rematch: Option<String>,
 }
@@ -38,19 +41,20 @@ pub(crate) struct Left {
 pub(crate) async fn play(
     client: &Client,
     player: &Player,
-    game: &MatchHandle,
-    seat: Seat,
-    openings: Option<Openings>,
+    sitting: Sitting,
     told: &mut Told,
 ) -> anyhow::Result<Left> {
+    let Sitting { game, seat, openings, bot_level, by_ticket } = sitting;
     let mut screen = Screen::new(Viewer::Player(seat), game.name(), Palette::of_environment());
-    let kept = openings.as_ref().map(|openings| openings.restore(game)).transpose()?;
+    let kept = openings.as_ref().map(|openings| openings.restore(&game)).transpose()?;
     if let Some((turn, cell)) = kept.and_then(|kept| kept.last().copied()) {
         screen.update(Event::Kept { turn, cell });
     }
-    let source = Source::Seated(game.clone(), openings);
-    let mut live = Live::start(client, screen, game.watch(), source).await?;
-    live.seat = Some((player.clone(), seat));
+    let updates = game.watch();
+    let mut live = Live::start(client, screen, updates, Source::Seated(game, openings), player).await?;
+    live.by_ticket = by_ticket;
+    // A bot wants no rematch.
+    live.seat = bot_level.is_none().then(|| (player.clone(), seat));
     live.run(told).await
 }
 
@@ -58,7 +62,8 @@ pub(crate) async fn play(
 pub(crate) async fn watch(client: &Client, player: &Player, name: &str) -> anyhow::Result<Left> {
     let screen = Screen::new(Viewer::Spectator, name, Palette::of_environment());
     let source = Source::Watching(player.clone(), name.to_owned());
-    Live::start(client, screen, player.watch(name), source).await?.run(&mut Told::listen()?).await
+    let live = Live::start(client, screen, player.watch(name), source, player).await?;
+    live.run(&mut Told::listen()?).await
 }
 
 /// What calls are made on.
@@ -94,8 +99,12 @@ struct Live {
     clock: ServerClock,
     answers: (mpsc::Sender<Answer>, mpsc::Receiver<Answer>),
     is_over: bool,
-    /// Who plays, and where; none for a spectator.
+    /// Who plays, and where; none for a spectator, or against a bot.
     seat: Option<(Player, Seat)>,
+    /// Whether a match that never begins is left at once: its ticket waits again.
+    by_ticket: bool,
+    /// Who looks.
+    player: Player,
     /// Once the match is over.
     rematch: Option<Rematch>,
 }
@@ -106,6 +115,7 @@ impl Live {
         screen: Screen,
         updates: MatchStream,
         source: Source,
+        player: &Player,
     ) -> anyhow::Result<Self> {
         let clock = ServerClock::of(client).await.map_err(seating::explain)?;
         Ok(Self {
@@ -116,6 +126,8 @@ impl Live {
             answers: mpsc::channel(ANSWERS_MAX),
             is_over: false,
             seat: None,
+            by_ticket: false,
+            player: player.clone(),
             rematch: None,
         })
     }
@@ -153,6 +165,7 @@ impl Live {
                     }
                 }
                 Some(intent) => self.carry_out(intent),
+                None if self.by_ticket && self.screen.never_began() => return Ok(self.left(None).await),
                 None => {}
             }
         }
@@ -165,6 +178,7 @@ impl Live {
                 Some(update) => {
                     let update = update.map_err(seating::explain)?;
                     self.mind_openings(&update);
+                    self.rate(&update);
                     Ok(Came::Event(Event::Update(Box::new(update))))
                 }
                 None => {
@@ -230,6 +244,21 @@ impl Live {
         });
     }
 
+    /// Asks how the ratings have moved once a ranked match is over.
+    fn rate(&self, update: &Update) {
+        let Update::Finished(finish) = update else { return };
+        if self.screen.ratings().is_none() {
+            return;
+        }
+        let (player, players) = (self.player.clone(), self.screen.players().clone());
+        let (finish, answers) = (finish.message.clone(), self.answers.0.clone());
+        tokio::spawn(async move {
+            if let Ok(Some(after)) = ratings::after(&player, &players, &finish).await {
+                let _ = answers.send(Answer::Rated(after)).await;
+            }
+        });
+    }
+
     /// Verifies the whole match once it is over.
     fn check(&self) {
         let (source, answers) = (self.source.clone(), self.answers.0.clone());
@@ -275,8 +304,10 @@ impl Live {
         if let Some(rematch) = self.rematch.as_mut().filter(|_| game.is_none()) {
             rematch.withdraw().await;
         }
-        let checked = self.screen.checked().unwrap_or("the transcript was not verified").to_owned();
-        Left { verdict: self.screen.verdict().map(|verdict| (verdict, checked)), rematch: game }
+        let checked = self.screen.checked().unwrap_or("the transcript was not verified");
+        let rated = self.screen.rated().map(|rated| format!("\n{rated}")).unwrap_or_default();
+        let verdict = self.screen.verdict().map(|verdict| format!("{verdict}\n{checked}{rated}"));
+        Left { verdict, never_began: self.screen.never_began(), rematch: game }
     }
 }
 

@@ -86,11 +86,15 @@ impl Lobby<'_> {
         if self.state.more_matches {
             text.push("     and more matches".to_owned());
         }
-        if text.is_empty() {
-            text.push("nothing waits for you; --invite NAME invites somebody".to_owned());
+        let ticket = self.state.ticket.as_ref();
+        if let Some(ticket) = ticket {
+            text.push(format!("     and you look for an opponent: --queue {} goes on with it", ticket.pool));
         }
-        let object =
-            json!({ "event": "waiting", "choices": choices, "more_matches": self.state.more_matches });
+        if text.is_empty() {
+            text.push("nothing waits for you; --queue POOL, --bot LEVEL or --invite NAME begins".to_owned());
+        }
+        let object = json!({ "event": "waiting", "choices": choices, "more_matches": self.state.more_matches,
+                    "ticket": ticket.map(|ticket| &ticket.name) });
         self.lines.show(&text.join("\n"), object)
     }
 

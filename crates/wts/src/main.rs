@@ -2,6 +2,7 @@
 
 mod backup_socket;
 mod board;
+mod bots;
 mod configuration;
 mod data_directory;
 mod demo;
@@ -16,6 +17,9 @@ mod migrate;
 mod openings;
 mod person;
 mod play;
+mod pools_file;
+mod queue;
+mod ratings;
 mod rematch;
 mod replay;
 mod screen;
@@ -27,6 +31,7 @@ mod store_options;
 mod table;
 mod terminal;
 mod terms;
+mod time_text;
 mod token;
 mod vectors;
 mod verify;
@@ -55,6 +60,8 @@ struct Cli {
 /// Each command is a file of its own, with its arguments and a `run` that says how the process ends.
 #[derive(Subcommand)]
 enum Command {
+    /// How the levels of the bots fare against each other, and against whoever knows them
+    Bots(bots::Arguments),
     /// A whole match between two processes, watched and verified
     Demo(demo::Arguments),
     /// One player of the demo
@@ -64,7 +71,7 @@ enum Command {
     Feed(feed::Arguments),
     /// List and rotate a server's secret keys
     Keys(keys_command::Arguments),
-    /// A match in this terminal, by invite
+    /// A match in this terminal: by invite, in a pool, or against a bot
     Play(play::Arguments),
     /// A finished match, turn by turn, once it is verified
     Replay(replay::Arguments),
@@ -86,6 +93,7 @@ fn main() -> ExitCode {
     let matches = Cli::command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let result = match cli.command {
+        Command::Bots(arguments) => bots::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::DemoPlayer(arguments) => demo_player::run(&arguments),
         Command::Feed(arguments) => feed::run(&arguments),

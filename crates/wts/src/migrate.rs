@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, ensure};
 use clap::Args;
 use store::keys::{KeySource, Keys};
-use store::{Indexed, InviteStore as _, PlayerStore as _, RequestStore as _, StoreError};
+use store::{Indexed, InviteStore as _, PlayerStore as _, RequestStore as _, Reservation, StoreError};
 use store_embedded::Export;
 use store_redis::{Import, RedisStore};
 
@@ -40,6 +40,8 @@ struct Taken {
     listed: u64,
     invites: u64,
     requests: u64,
+    records: u64,
+    ranked: u64,
 }
 
 /// Takes over everything, and reads all of it back.
@@ -88,7 +90,27 @@ async fn take_over(export: &Export, import: &Import<'_>, store: &RedisStore) -> 
         taken.invites += 1;
     }
     taken.listed = take_lists(export, store).await?;
+    take_players(export, import, &mut taken).await?;
     Ok(taken)
+}
+
+/// What players have achieved, and which matches hold them. Tickets stay behind: whoever waits queues again.
+async fn take_players(export: &Export, import: &Import<'_>, taken: &mut Taken) -> anyhow::Result<()> {
+    for record in export.records() {
+        let (player, record) = record?;
+        import.take_record(&player, &record).await?;
+        taken.records += 1;
+    }
+    for line in export.ranked() {
+        let line = line?;
+        import.take_rank(line.speed, &line.player, line.points_micro, line.matches).await?;
+        taken.ranked += 1;
+    }
+    for held in export.held() {
+        let (player, match_id) = held?;
+        import.take_reservation(&player, &Reservation::Match(match_id)).await?;
+    }
+    Ok(())
 }
 
 /// Entries come player by player, so one player's are in memory at a time.
@@ -138,6 +160,8 @@ fn say(taken: &Taken, keys: &Path) -> anyhow::Result<ExitCode> {
     writeln!(out, "entries of lists   {}", taken.listed)?;
     writeln!(out, "invites            {}", taken.invites)?;
     writeln!(out, "requests           {}", taken.requests)?;
+    writeln!(out, "players' records   {}", taken.records)?;
+    writeln!(out, "lines of boards    {}", taken.ranked)?;
     writeln!(out, "all of it is in the new store and was read back")?;
     writeln!(
         out,

@@ -4,14 +4,30 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use futures::StreamExt as _;
+use rules::Seat;
 use tokio::time::sleep;
-use whattheshell::{Client, Collection, Player, prost_types, v1};
+use whattheshell::{Client, Collection, MatchHandle, Player, prost_types, v1};
 
+use crate::openings::Openings;
 use crate::terminal::Told;
 use crate::words;
 
 /// The shortest life that the API gives an invite.
 const TTL_MIN: Duration = Duration::from_secs(60);
+
+/// A player in his seat.
+pub(crate) struct Sitting {
+    /// The match.
+    pub(crate) game: MatchHandle,
+    /// His seat.
+    pub(crate) seat: Seat,
+    /// Where his moves are kept, if he has to reveal them.
+    pub(crate) openings: Option<Openings>,
+    /// The level of the bot he plays, if he does.
+    pub(crate) bot_level: Option<i32>,
+    /// Whether a ticket brought him here: it waits again if the match never begins.
+    pub(crate) by_ticket: bool,
+}
 
 /// An error of the client, with what a person can do about it.
 pub(crate) fn explain(error: whattheshell::Error) -> anyhow::Error {

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
 use crate::store_options::{Opened, StoreOptions};
-use crate::{backup_socket, configuration};
+use crate::{backup_socket, configuration, pools_file};
 
 /// What tokens name as their maker and as whom they are for.
 const TOKEN_ISSUER: &str = "whattheshell";
@@ -77,6 +78,11 @@ pub(crate) struct Arguments {
     )]
     workers: Option<usize>,
 
+    /// The pools that players find opponents in, a file of TOML. `casual` and `ranked` if not given. All nodes
+    /// of a store are to have the same
+    #[arg(long, env = "WTS_POOLS", value_name = "FILE")]
+    pools: Option<PathBuf>,
+
     /// Do not tell clients the API's descriptors
     #[arg(long, env = "WTS_NO_REFLECTION")]
     no_reflection: bool,
@@ -94,7 +100,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow::Result<ExitCode> {
     if arguments.print_config {
         let matches = matches.context("the arguments have no source")?;
-        configuration::print(&mut std::io::stdout().lock(), matches)?;
+        let pools = pools_file::shown(arguments.pools.as_deref())?;
+        configuration::print(&mut std::io::stdout().lock(), matches, &pools)?;
         return Ok(ExitCode::SUCCESS);
     }
     let filter = EnvFilter::try_new(&arguments.log).context("--log is not a filter")?;
@@ -134,6 +141,7 @@ async fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<Emb
         api_keys = api_keys.backend(name, digest);
     }
     let heartbeat = Duration::from_secs(arguments.heartbeat_s);
+    let pools = pools_file::pools(arguments.pools.as_deref())?;
     let has_reader = !arguments.backends.is_empty();
     let Opened { keys, store, embedded } = arguments.store.open(Arc::clone(&clock), has_reader).await?;
     let server = Server {
@@ -145,6 +153,7 @@ async fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<Emb
             connections_max: connections_max(arguments.connections_max)?,
             workers: arguments.workers.unwrap_or_else(cores),
             match_retention: arguments.store.retention(),
+            pools,
             ..NodeConfig::default()
         },
         issuer: keys
@@ -205,6 +214,7 @@ fn greet(arguments: &Arguments, address: SocketAddr) -> anyhow::Result<()> {
             out,
             "  wts play --server http://{address} --as bob --accept invites/…   (ann is shown it)"
         )?;
+        writeln!(out, "Or alone:\n  wts play --server http://{address} --as ann --bot 3")?;
     } else if arguments.backends.is_empty() {
         writeln!(out, "\nNobody can get a token: start with --dev to try it, or name a back end with")?;
         writeln!(out, "  --backend NAME=$(printf %s \"$KEY\" | sha256sum | cut -d' ' -f1)")?;

@@ -91,6 +91,11 @@ fn check(data: &Path, json: bool) -> anyhow::Result<ExitCode> {
         writeln!(out, "entries of lists   {}", found.listed)?;
         writeln!(out, "invites            {}", found.invites)?;
         writeln!(out, "requests           {}", found.requests)?;
+        writeln!(out, "tickets            {}", found.tickets)?;
+        writeln!(out, "owed matches       {}", found.owed)?;
+        writeln!(out, "players held       {}", found.reservations)?;
+        writeln!(out, "players' records   {}", found.records)?;
+        writeln!(out, "lines of boards    {}", found.ranked)?;
         writeln!(out, "problems           {}", found.problem_count)?;
     }
     Ok(if found.problem_count == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -104,6 +109,11 @@ fn as_json(found: &Checked) -> serde_json::Value {
         "listed": found.listed,
         "invites": found.invites,
         "requests": found.requests,
+        "tickets": found.tickets,
+        "owed": found.owed,
+        "reservations": found.reservations,
+        "records": found.records,
+        "ranked": found.ranked,
         "problem_count": found.problem_count,
         "problems": found.problems,
     })

@@ -4,15 +4,16 @@ use anyhow::Context as _;
 use futures::StreamExt as _;
 use rules::{Cell, NotationError, PerSeat, Seat};
 use serde_json::json;
-use whattheshell::{Error, Finish, MatchHandle, Update, VerifiedTurn, v1};
+use whattheshell::{Error, Finish, MatchHandle, Player, Update, VerifiedTurn, v1};
 
 use crate::lines::{self, Lines};
 use crate::openings::{self, Openings, Unsealed};
 use crate::person::{Person, Said};
+use crate::seating::Sitting;
 use crate::server_clock::ServerClock;
 use crate::view::{self, View};
 use crate::words::News;
-use crate::{board, seating, words};
+use crate::{board, ratings, seating, words};
 
 const HELP: &str = "\
   E5       seal a move for the open turn: a column A to I, then a row 1 to 9; it is final
@@ -49,6 +50,12 @@ pub(crate) struct Table {
     is_warned: bool,
     /// The turn whose move only somebody else can reveal.
     sealed_elsewhere: Option<u32>,
+    /// The session of the player.
+    player: Player,
+    /// The level of the bot he plays, if he does.
+    bot_level: Option<i32>,
+    /// Both ratings that a ranked match was made with.
+    ratings: Option<PerSeat<f64>>,
 }
 
 /// What a line of the person comes to.
@@ -58,17 +65,12 @@ enum Next {
 }
 
 impl Table {
-    /// The table of a player who has this seat.
-    pub(crate) fn new(
-        game: MatchHandle,
-        seat: Seat,
-        openings: Option<Openings>,
-        lines: Lines,
-        clock: ServerClock,
-    ) -> Self {
-        let player = |seat| game.player_in(seat).to_owned();
+    /// The table of a player in his seat.
+    pub(crate) fn new(player: Player, sitting: Sitting, lines: Lines, clock: ServerClock) -> Self {
+        let Sitting { game, seat, openings, bot_level, .. } = sitting;
+        let in_seat = |seat| game.player_in(seat).to_owned();
         Self {
-            players: PerSeat { black: player(Seat::Black), white: player(Seat::White) },
+            players: PerSeat { black: in_seat(Seat::Black), white: in_seat(Seat::White) },
             game,
             seat,
             openings,
@@ -80,28 +82,34 @@ impl Table {
             sealed: None,
             is_warned: false,
             sealed_elsewhere: None,
+            player,
+            bot_level,
+            ratings: None,
         }
     }
 
-    /// Plays until the match is over or the player leaves.
+    /// Plays until the match is over or the player leaves. Whether it was over before it began.
     ///
     /// # Errors
     /// The match is lost sight of, a call fails for good, or the moves that were kept cannot be read.
-    pub(crate) async fn play(mut self, person: &mut Person) -> anyhow::Result<()> {
+    pub(crate) async fn play(mut self, person: &mut Person) -> anyhow::Result<bool> {
         self.restore()?;
         let mut updates = self.game.watch();
         loop {
             tokio::select! {
                 update = updates.next() => match update.context("the stream ended before the match")? {
-                    Ok(Update::Finished(finish)) => return self.finish(&finish).await,
+                    Ok(Update::Finished(finish)) => {
+                        self.finish(&finish).await?;
+                        return Ok(finish.message.result() == v1::MatchResult::Aborted);
+                    }
                     Ok(update) => self.update(update)?,
                     Err(error) => return Err(self.lost(error)),
                 },
                 said = person.next() => match said? {
                     Said::End => {}
-                    Said::Go => return self.leave(),
+                    Said::Go => return self.leave().map(|()| false),
                     Said::Line(line) => if let Next::Leave = self.line(&line).await? {
-                        return self.leave();
+                        return self.leave().map(|()| false);
                     },
                 },
             }
@@ -136,15 +144,20 @@ impl Table {
         }
     }
 
-    fn begin(&self, snapshot: &v1::MatchSnapshot) -> anyhow::Result<()> {
+    fn begin(&mut self, snapshot: &v1::MatchSnapshot) -> anyhow::Result<()> {
+        self.ratings = ratings::before(snapshot.black.as_ref(), snapshot.white.as_ref());
+        let rated = self.ratings.map(|before| ratings::in_words(&self.players, before, None));
+        let rated = rated.map(|rated| format!("\n{rated}")).unwrap_or_default();
         let (name, seat) = (self.game.name(), self.seat);
         let opponent = &self.players[seat.opponent()];
         let settings = snapshot.settings.clone().unwrap_or_default();
         let terms = words::terms(&settings);
         Ok(self.lines.show(
-            &format!("{name}: you play {seat} against {opponent}; {terms}; `help` helps"),
+            &format!("{name}: you play {seat} against {opponent}; {terms}; `help` helps{rated}"),
             json!({ "event": "begin", "match": name, "seat": seat.to_string(), "opponent": opponent,
                     "black": self.players.black, "white": self.players.white,
+                    "black_rating": self.ratings.map(|ratings| ratings.black),
+                    "white_rating": self.ratings.map(|ratings| ratings.white),
                     "settings": lines::settings(&settings) }),
         )?)
     }
@@ -195,8 +208,9 @@ impl Table {
         }
         let deed = self.view().deed(opponent);
         let was = View { status: before, ..self.view() }.deed(opponent);
-        // The board comes with it.
-        if !is_newly_due && deed != was && !deed.is_empty() {
+        // The board comes with it, and a bot is soon done.
+        let is_told = is_newly_due || self.status.state() == v1::MatchState::BotDue;
+        if !is_told && deed != was && !deed.is_empty() {
             said.push(format!(
                 "{opponent}, {}: {deed}",
                 self.players[opponent].trim_start_matches("players/")
@@ -387,12 +401,25 @@ impl Table {
         let transcript = self.game.transcript().await.map_err(seating::explain)?;
         let verified =
             self.game.verify_signed(&transcript).await.context("the transcript is not verified")?;
-        let said = format!(
-            "the transcript is verified, {} turns\na rematch: wts play --rematch {}",
-            verified.turns.len(),
-            self.game.name()
-        );
-        Ok(self.lines.verified_as(&verified, &said)?)
+        let again = match self.bot_level {
+            Some(level) => format!("another one: wts play --bot {level}"),
+            None => format!("a rematch: wts play --rematch {}", self.game.name()),
+        };
+        let said = format!("the transcript is verified, {} turns\n{again}", verified.turns.len());
+        self.lines.verified_as(&verified, &said)?;
+        self.rate(finish).await
+    }
+
+    /// Says how the ratings have moved, once they have.
+    async fn rate(&self, finish: &Finish) -> anyhow::Result<()> {
+        let Some(before) = self.ratings else { return Ok(()) };
+        let after = ratings::after(&self.player, &self.players, &finish.message).await;
+        let after = after.map_err(seating::explain)?;
+        let mut text = ratings::in_words(&self.players, before, after);
+        if after.is_none() && finish.message.result() != v1::MatchResult::Aborted {
+            text.push_str("; the match is not counted yet");
+        }
+        Ok(self.lines.show(&text, ratings::object(before, after))?)
     }
 
     fn leave(&self) -> anyhow::Result<()> {

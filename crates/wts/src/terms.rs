@@ -5,32 +5,33 @@ use whattheshell::{prost_types, v1};
 
 use crate::seating;
 
-/// Options of an invite.
+/// Options of an invite, and of a match against a bot.
 #[derive(Args)]
-#[command(next_help_heading = "The match, when inviting")]
+#[command(next_help_heading = "The match, when inviting or against a bot")]
 pub(crate) struct Terms {
     /// Seconds that each turn has
-    #[arg(long, default_value_t = 300, value_name = "SECONDS")]
+    #[arg(long, default_value_t = 300, value_name = "SECONDS", conflicts_with = "queue")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_209_600))]
     turn_time_s: u32,
 
     /// A clock for the whole match instead: seconds to begin with, and seconds more for each turn, as in
     /// 300+5
     #[arg(long, value_name = "INITIAL+MORE", value_parser = bank)]
-    #[arg(requires = "invite", conflicts_with = "turn_time_s")]
+    #[arg(requires = "made", conflicts_with = "turn_time_s")]
     bank_s: Option<Bank>,
 
     /// Seconds for both to be there, else the match never begins; 0: wait as long as it takes
     #[arg(long, default_value_t = 120, value_name = "SECONDS", value_parser = start_time_s)]
+    #[arg(conflicts_with = "queue")]
     start_time_s: u32,
 
     /// Turns after which the match is a draw
     #[arg(long, value_name = "TURNS", value_parser = clap::value_parser!(u32).range(1..=500))]
-    #[arg(requires = "invite")]
+    #[arg(requires = "made")]
     turn_limit: Option<u32>,
 
     /// Your seat; drawn if not given
-    #[arg(long, requires = "invite")]
+    #[arg(long, requires = "made")]
     seat: Option<Seat>,
 
     /// Do not show who has sealed before both have
@@ -38,7 +39,7 @@ pub(crate) struct Terms {
     hide_seals: bool,
 
     /// Commit and reveal: the server learns no move before both are bound to theirs
-    #[arg(long, requires = "invite")]
+    #[arg(long, requires = "made")]
     commit_reveal: bool,
 
     /// Seconds to reveal once both are bound; 10 if not given
@@ -47,7 +48,7 @@ pub(crate) struct Terms {
     reveal_time_s: Option<u32>,
 
     /// Let everyone watch who has a token
-    #[arg(long, requires = "invite")]
+    #[arg(long, requires = "made")]
     spectators: bool,
 }
 

@@ -61,6 +61,7 @@ impl View<'_> {
             v1::MatchState::Open if is_own => "to choose".to_owned(),
             v1::MatchState::Open if status.sealed.is_none() => "hidden until both have sealed".to_owned(),
             v1::MatchState::Open => "chooses".to_owned(),
+            v1::MatchState::BotDue if self.seat == Some(seat.opponent()) => "chooses first".to_owned(),
             _ => String::new(),
         }
     }

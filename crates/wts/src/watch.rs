@@ -56,8 +56,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             return by_lines(lines, &client, &player, &arguments.game).await;
         }
         let left = live::watch(&client, &player, &arguments.game).await?;
-        if let Some((verdict, checked)) = left.verdict {
-            lines.note(&format!("{}: {verdict}\n{checked}", arguments.game))?;
+        if let Some(verdict) = left.verdict {
+            lines.note(&format!("{}: {verdict}", arguments.game))?;
         }
         Ok(())
     });

@@ -115,6 +115,12 @@ pub(crate) fn seat_status(status: &v1::MatchStatus, seat: Seat) -> Option<&v1::S
     }
 }
 
+/// The level of the bot in a match against one, from 0.
+pub(crate) fn bot_level(settings: &v1::MatchSettings) -> Option<i32> {
+    // On the wire 0 is none.
+    settings.bot.as_ref().map(|bot| bot.level.saturating_sub(v1::BotLevel::BotLevel0.into()))
+}
+
 /// The settings that a player goes by.
 pub(crate) fn terms(settings: &v1::MatchSettings) -> String {
     use v1::match_settings::TimeControl;
@@ -137,6 +143,9 @@ pub(crate) fn terms(settings: &v1::MatchSettings) -> String {
         _ => "sealed by the server",
     };
     let mut terms = format!("{mode}, {clock}, {seals}");
+    if let Some(level) = bot_level(settings) {
+        terms.push_str(&format!(", against a bot of level {level}"));
+    }
     if settings.seal_status() == v1::SealStatus::Hidden {
         terms.push_str(", who has sealed is hidden");
     }
@@ -227,6 +236,7 @@ pub(crate) fn advice(error: &Error) -> Option<&'static str> {
             "check the name. A match is shown to its players, and to others only where it was made for \
              spectators (--spectators); an open invite needs its secret: invites/…:secret",
         ),
+        R::AlreadyInMatch => Some("`wts play` alone lists it; go on with it, or resign, first"),
         R::InviteNotOpen => Some("ask for a new invite"),
         R::CellOccupied => Some("choose an empty cell"),
         R::TurnClosed => Some("that turn has resolved; choose for the next one"),

@@ -96,9 +96,10 @@ impl Screen {
     }
 
     fn short_seat_words(&self, seat: Seat) -> String {
-        let Some(status) = self.seat_status(seat).filter(|_| self.finish.is_none()) else {
-            return String::new();
-        };
+        if self.finish.is_some() {
+            return self.seat_words(seat);
+        }
+        let Some(status) = self.seat_status(seat) else { return String::new() };
         let is_own = self.seat() == Some(seat);
         match (self.status.state(), self.sealed) {
             (v1::MatchState::Open, Some((_, cell))) if is_own => format!("sealed {cell}"),
@@ -143,6 +144,7 @@ impl Screen {
         let text = match self.viewer {
             Viewer::Player(_) if self.finish.is_none() => " E5 Enter  d draw  r resign  ? help  q leave",
             Viewer::Reader => " right, left: turns   ? help   q leave",
+            Viewer::Player(_) if self.is_against_bot => " ? help   q leave",
             Viewer::Player(_) => " m rematch   ? help   q leave",
             Viewer::Spectator => " ? help   q leave",
         };

@@ -37,7 +37,9 @@ impl Screen {
             (KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End, _) => self.step(key.code, 1),
             (KeyCode::Enter | KeyCode::Esc, _) if self.looks_back() => self.at = self.turns.len(),
             (code, Viewer::Player(_)) if self.finish.is_none() => return self.play(code),
-            (KeyCode::Char('m' | 'M'), Viewer::Player(_)) if self.rematch != Offer::Impossible => {
+            (KeyCode::Char('m' | 'M'), Viewer::Player(_))
+                if self.rematch != Offer::Impossible && !self.is_against_bot =>
+            {
                 return Some(Intent::Rematch { want: true });
             }
             (KeyCode::Char('n' | 'N'), Viewer::Player(_)) if self.rematch == Offer::Received => {

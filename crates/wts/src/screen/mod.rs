@@ -16,6 +16,7 @@ use whattheshell::{Finish, Update, VerifiedTurn, v1};
 
 pub(crate) use palette::Palette;
 
+use crate::ratings;
 use crate::view::{self, View};
 use crate::words::{self, News};
 
@@ -88,6 +89,8 @@ pub(crate) enum Answer {
     NoRematch(String),
     /// What checking the transcript of the finished match came to.
     Checked(String),
+    /// The ratings, once the finished match is counted.
+    Rated(PerSeat<f64>),
 }
 
 /// What the person wants done. No `Debug`: it has his move.
@@ -152,6 +155,10 @@ pub(crate) struct Screen {
     players: PerSeat<String>,
     terms: String,
     is_commit_reveal: bool,
+    is_against_bot: bool,
+    /// The ratings that a ranked match was made with, and those after it.
+    ratings: Option<PerSeat<f64>>,
+    rated: Option<PerSeat<f64>>,
     /// Verified turns; a match has at most 500.
     turns: Vec<VerifiedTurn>,
     /// How many turns are on the board: all, unless somebody steps back.
@@ -188,6 +195,9 @@ impl Screen {
             players: PerSeat::default(),
             terms: String::new(),
             is_commit_reveal: false,
+            is_against_bot: false,
+            ratings: None,
+            rated: None,
             turns: Vec::new(),
             at: 0,
             status: v1::MatchStatus::default(),
@@ -238,12 +248,33 @@ impl Screen {
         self.checked.as_deref()
     }
 
+    /// Whether the match was over before it began.
+    pub(crate) fn never_began(&self) -> bool {
+        self.finish.as_ref().is_some_and(|finish| finish.message.result() == v1::MatchResult::Aborted)
+    }
+
+    /// The ratings that a ranked match was made with.
+    pub(crate) fn ratings(&self) -> Option<PerSeat<f64>> {
+        self.ratings
+    }
+
+    /// How the ratings have moved, once they have.
+    pub(crate) fn rated(&self) -> Option<String> {
+        Some(ratings::in_words(&self.players, self.ratings?, Some(self.rated?)))
+    }
+
+    /// Who plays.
+    pub(crate) fn players(&self) -> &PerSeat<String> {
+        &self.players
+    }
+
     /// Fixes who plays and by which terms.
     pub(crate) fn introduce(&mut self, players: PerSeat<String>, settings: Option<&v1::MatchSettings>) {
         self.players = players;
         if let Some(settings) = settings {
             self.terms = words::terms(settings);
             self.is_commit_reveal = settings.seal_mode() == v1::SealMode::CommitReveal;
+            self.is_against_bot = settings.bot.is_some();
         }
     }
 
@@ -256,6 +287,7 @@ impl Screen {
     fn match_update(&mut self, update: Update) {
         match update {
             Update::Snapshot(snapshot) => {
+                self.ratings = ratings::before(snapshot.black.as_ref(), snapshot.white.as_ref());
                 let name = |seat: Option<v1::MatchSeat>| seat.map(|seat| seat.player).unwrap_or_default();
                 let players = PerSeat { black: name(snapshot.black), white: name(snapshot.white) };
                 self.introduce(players, snapshot.settings.as_ref());
@@ -324,6 +356,7 @@ impl Screen {
                 self.cursor = None;
             }
             Answer::Checked(said) => self.checked = Some(said),
+            Answer::Rated(after) => self.rated = Some(after),
             // The verdict stays: what it overtook is of no use any more.
             Answer::Done(_) | Answer::Failed(_) if self.finish.is_some() => {}
             Answer::NoRematch(why) => self.warn(&why),

@@ -10,7 +10,7 @@ use whattheshell::VerifiedTurn;
 
 use super::grid::Scale;
 use super::{Fit, Note, Offer, Popup, Screen, Viewer, compact};
-use crate::{view, words};
+use crate::{ratings, view, words};
 
 /// The smallest terminal that everything fits into, columns and rows.
 const SIZE_WHOLE: (u16, u16) = (80, 24);
@@ -140,10 +140,12 @@ impl Screen {
         let mut lines = Vec::new();
         for seat in Seat::BOTH {
             let you = if self.seat() == Some(seat) { " (you)" } else { "" };
+            let rating = self.ratings.map(|before| format!(", {}", ratings::shown(before[seat])));
             let who = format!(
-                "{} {seat}  {}{you}",
+                "{} {seat}  {}{you}{}",
                 letter(seat),
-                self.players[seat].trim_start_matches("players/")
+                self.players[seat].trim_start_matches("players/"),
+                rating.unwrap_or_default()
             );
             let clock = self.clock(seat, now_ms).unwrap_or_default();
             lines.push(sides(&who, &clock, width).style(self.palette.accent()));
@@ -161,7 +163,11 @@ impl Screen {
         if self.viewer == Viewer::Reader {
             return self.shown().map(|turn| chosen(turn, seat)).unwrap_or_default();
         }
-        if self.finish.is_some() { String::new() } else { self.view().seat_words(seat) }
+        match (&self.finish, self.ratings, self.rated) {
+            (None, ..) => self.view().seat_words(seat),
+            (Some(_), Some(before), Some(after)) => ratings::move_shown(before[seat], after[seat]),
+            (Some(_), ..) => String::new(),
+        }
     }
 
     /// What a seat's clock has left.
@@ -279,6 +285,7 @@ impl Screen {
             Viewer::Player(_) if self.rematch == Offer::Received => {
                 " m: accept the rematch   n: decline it   ?: help   q: leave"
             }
+            Viewer::Player(_) if self.is_against_bot => " ?: help   q: leave",
             Viewer::Player(_) => " m: rematch   ?: help   q: leave",
             Viewer::Spectator => " ?: help   q: leave",
         };

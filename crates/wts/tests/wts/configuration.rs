@@ -32,6 +32,31 @@ fn every_value_says_where_it_came_from() {
 }
 
 #[test]
+fn every_field_of_a_pool_says_where_it_came_from() {
+    let without = wts(&["serve", "--print-config"], &[]);
+    let text = String::from_utf8_lossy(&without.stdout);
+    assert_eq!(row(&text, "ranked.mode"), ["ranked.mode", "ranked", "casual", "or", "ranked", "default"]);
+    assert_eq!(row(&text, "casual.bound"), ["casual.bound", "1m", "TIME", "default"]);
+
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("pools.toml");
+    let path = file.display().to_string();
+    std::fs::write(&file, "[[pools]]\nname = \"blitz\"\ntime_controls = [\"5s\", \"3m+2s\"]\n").unwrap();
+    let output = wts(&["serve", "--print-config"], &[("WTS_POOLS", &path)]);
+    let text = says(&output);
+    assert_eq!(row(&text, "--pools"), ["--pools", &path, "FILE", "environment"]);
+    assert_eq!(row(&text, "blitz.time_controls"), ["blitz.time_controls", "5s,3m+2s", "TIMES", "file"]);
+    assert_eq!(row(&text, "blitz.start_time"), ["blitz.start_time", "20s", "TIME", "default"]);
+    assert!(!text.contains("ranked."), "{text}");
+
+    std::fs::write(&file, "[[pools]]\nname = \"blitz\"\nbound = \"1\"\n").unwrap();
+    let output = wts(&["serve", "--listen", "127.0.0.1:0", "--volatile", "--pools", &path], &[]);
+    let text = says(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("pool blitz: bound: `1`: it is written like 30s"), "{text}");
+}
+
+#[test]
 fn a_token_is_all_that_is_printed_and_lets_its_player_in() {
     let (_server, url) = server();
     let output = wts(&["token", "--server", &url, "--as", "ann", "--ttl-s", "60"], &[]);

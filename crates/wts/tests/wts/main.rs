@@ -1,5 +1,6 @@
 //! The commands of the `wts` binary, run as processes.
 
+mod bots;
 mod configuration;
 mod demo;
 mod descriptors;
@@ -10,6 +11,7 @@ mod migrate;
 mod nodes;
 mod play;
 mod pseudo_terminal;
+mod queue;
 mod server;
 mod shared_store;
 mod store;

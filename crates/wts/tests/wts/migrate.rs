@@ -33,6 +33,19 @@ fn migrate(from: &Path, to: &str) -> (Option<i32>, String) {
     (output.status.code(), text)
 }
 
+/// The leaderboard of matches of 30 s a turn, once both players are on it.
+async fn rated(player: &Player) -> Vec<v1::LeaderboardEntry> {
+    loop {
+        let request =
+            v1::ListLeaderboardRequest { speed: v1::SpeedClass::Rapid.into(), ..Default::default() };
+        let board = player.list_leaderboard(request).await.expect("an answer");
+        if board.entries.len() == 2 {
+            return board.entries;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn matches_go_on_in_redis_where_they_were() {
     for flavor in Flavor::ALL {
@@ -40,7 +53,8 @@ async fn matches_go_on_in_redis_where_they_were() {
         let keys = directory.path().join("keys");
         let mut server = Server::start(directory.path());
         let (ann, bob) = (player(&server, "ann").await, player(&server, "bob").await);
-        let over = agree(&ann, &bob, v1::MatchSettings::default()).await;
+        let ranked = v1::MatchSettings { mode: v1::MatchMode::Ranked.into(), ..Default::default() };
+        let over = agree(&ann, &bob, ranked).await;
         over[0].seal(1, cell("A1")).await.expect("it is legal");
         over[1].seal(1, cell("I9")).await.expect("it is legal");
         over[0].resign().await.expect("he may");
@@ -54,6 +68,7 @@ async fn matches_go_on_in_redis_where_they_were() {
         };
         let invite = ann.invite(asked).await.expect("it is legal").invite.expect("an invite");
         let transcript = ann.transcript(over[0].name()).await.expect("it is over");
+        let rated = soon("both ratings", rated(&ann)).await;
 
         let redis = Single::start(flavor, &Options::new()).await.expect("a server can be started");
         let (code, text) = migrate(directory.path(), &redis.url());
@@ -69,6 +84,7 @@ async fn matches_go_on_in_redis_where_they_were() {
         let server = Server::over(&redis.url(), &keys);
         let (ann, bob) = (player(&server, "ann").await, player(&server, "bob").await);
         assert_eq!(ann.transcript(over[0].name()).await.expect("it is over"), transcript);
+        assert_eq!(soon("both ratings", self::rated(&ann)).await, rated);
         let white = if live[1].player_in(Seat::White) == ann.name() { &ann } else { &bob };
         let white = white.open(live[0].name()).await.expect("the match");
         white.seal(2, cell("H8")).await.expect("turn 2 is still open");

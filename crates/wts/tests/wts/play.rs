@@ -63,8 +63,13 @@ impl Drop for Process {
 
 /// A server in development mode, and its address.
 pub(crate) fn server() -> (Process, String) {
-    let mut server =
-        Process::start(&["serve", "--dev", "--volatile", "--listen", "127.0.0.1:0", "--log", "off"]);
+    server_with(&[])
+}
+
+/// The same, set to more.
+pub(crate) fn server_with(options: &[&str]) -> (Process, String) {
+    let serve = ["serve", "--dev", "--volatile", "--listen", "127.0.0.1:0", "--log", "off"];
+    let mut server = Process::start(&[&serve, options].concat());
     let line = server.read_until("\n");
     let url = line.trim().strip_prefix("listening on ").expect("it says where").to_owned();
     (server, url)
@@ -270,7 +275,7 @@ fn a_program_plays_by_json_lines() {
 }
 
 /// What a player who speaks JSON says, up to and including the next event of this kind.
-fn events_until(player: &mut Process, event: &str) -> Vec<Value> {
+pub(crate) fn events_until(player: &mut Process, event: &str) -> Vec<Value> {
     let mut said = Vec::new();
     loop {
         let line = player.read_until("\n");
@@ -284,7 +289,7 @@ fn events_until(player: &mut Process, event: &str) -> Vec<Value> {
 }
 
 /// The event of this kind that comes next.
-fn event(player: &mut Process, event: &str) -> Value {
+pub(crate) fn event(player: &mut Process, event: &str) -> Value {
     events_until(player, event).pop().expect("it ends with one")
 }
 

@@ -12,6 +12,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Termios, Winsize, tcgetattr, tcsetwinsize};
 
 use crate::play::{PROMPT, Process, STATE, server};
+use crate::queue::server_of_no_show;
 
 /// What a busy machine may take to paint.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -218,6 +219,47 @@ fn a_screen_is_painted_resized_and_given_back() {
     assert!(bob.read_until(PROMPT).contains("lands on B2"), "A1 was typed where nothing was shown");
     ann.keyboard.write_all(b"q").expect("it takes keys");
     ann.gives_back();
+}
+
+#[test]
+fn a_player_who_waits_sees_how_long_and_stops_by_ctrl_c() {
+    let (_server, url) = server();
+    let mut ann = Terminal::start(80, 24, &["play", "--server", &url, "--as", "ann", "--queue", "ranked"]);
+    ann.shows("you wait in ranked for 10s, 30s, 3m+2s, rated 1500; Ctrl-C stops");
+    ann.shows("looking in ranked for 0:0");
+    ann.keyboard.write_all(b"\x03").expect("it takes keys");
+    ann.shows("interrupted; the ticket is cancelled");
+    assert_eq!(ann.process.wait().expect("it ends").code(), Some(1));
+}
+
+#[test]
+fn a_player_who_is_let_down_is_shown_the_queue_again() {
+    let (_server, url) = server_of_no_show();
+    let mut ann = Terminal::start(80, 24, &["play", "--server", &url, "--as", "ann", "--queue", "quick"]);
+    ann.shows("has not joined yet");
+    ann.shows("the other player did not come; you wait again");
+    ann.shows("looking in quick for 0:");
+    assert!(!ann.is_raw(), "the screen is gone");
+    ann.keyboard.write_all(b"\x03").expect("it takes keys");
+    ann.shows("interrupted; the ticket is cancelled");
+}
+
+#[test]
+fn a_ranked_match_shows_both_ratings_before_and_after() {
+    let (_server, url) = server();
+    let queue = ["play", "--server", &url, "--queue", "ranked", "--time", "30s", "--as"];
+    let mut ann = Terminal::start(80, 24, &[&queue[..], &["ann"]].concat());
+    let mut bob = Process::start(&[&queue[..], &["bob"]].concat());
+    bob.read_until(PROMPT);
+    ann.shows("ann (you), 1500");
+    ann.shows("bob, 1500");
+    bob.write("resign");
+    ann.shows("you win");
+    ann.shows("1500 → 16");
+    ann.shows("1500 → 13");
+    ann.keyboard.write_all(b"q").expect("it takes keys");
+    ann.shows("ratings: ");
+    assert_eq!(ann.process.wait().expect("it ends").code(), Some(0));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use whattheshell::sealing::{Digest, EndReason, Ending, MatchResult};
 use super::*;
 
 mod documented;
+mod opponents;
 mod stepping;
 
 /// When turns open, seconds since 1970.
