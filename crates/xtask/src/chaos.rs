@@ -32,7 +32,9 @@ pub(crate) struct Arguments {
     pub(crate) server: Option<String>,
 
     /// Print one JSON object a scenario: scenario, server, store, seed, faults, calls, acknowledged, `at_once`,
-    /// lost, duplicated, leaked, stuck, misjudged, `recovery_ms_p50`, `recovery_ms_max`
+    /// lost, duplicated, leaked, stuck, misjudged, `recovery_ms_p50`, `recovery_ms_max`; of `matchmaking`
+    /// queued, cancelled, died, matches, rated, requeued, double, ghost, stuck, misjudged, `placed_ms_p50`,
+    /// `longest_ms` after calls
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::process;
 
 /// Options of `cargo xtask kill`.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Arguments {
     /// How often the server is killed
     #[arg(long, default_value_t = 100)]
@@ -30,6 +30,10 @@ pub(crate) struct Arguments {
     /// check
     #[arg(long)]
     pub(crate) ignore_syncs: bool,
+
+    /// Have players look for each other, and kill the server right after the Nth thing that it stored, N swept
+    #[arg(long, conflicts_with_all = ["power", "fail_syncs", "ignore_syncs"])]
+    pub(crate) queue: bool,
 
     /// Print one JSON object: kills, acknowledged, lost, duplicated, stuck
     #[arg(long)]
@@ -53,7 +57,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
 /// # Errors
 /// No loss was found.
 pub(crate) fn finds_losses(kills: u32, seed: u64) -> anyhow::Result<()> {
-    let arguments = Arguments { kills, seed, power: true, fail_syncs: false, ignore_syncs: true, json: true };
+    let arguments =
+        Arguments { kills, seed, power: true, ignore_syncs: true, json: true, ..Arguments::default() };
     let output = command(&arguments)?.stderr(Stdio::inherit()).output()?;
     let report = String::from_utf8_lossy(&output.stdout);
     match lost(&report) {
@@ -81,6 +86,7 @@ fn command(arguments: &Arguments) -> anyhow::Result<Command> {
         (arguments.power, "--power"),
         (arguments.fail_syncs, "--fail-syncs"),
         (arguments.ignore_syncs, "--ignore-syncs"),
+        (arguments.queue, "--queue"),
         (arguments.json, "--json"),
     ] {
         if wanted {

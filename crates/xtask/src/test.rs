@@ -167,10 +167,9 @@ const LOSSES: u32 = 5;
 
 fn kill_and_cut(kills: u32) -> anyhow::Result<()> {
     for (power, fail_syncs) in [(false, false), (true, false), (false, true)] {
-        let arguments =
-            kill::Arguments { kills, seed: 1, power, fail_syncs, ignore_syncs: false, json: false };
-        kill::run(&arguments)?;
+        kill::run(&kill::Arguments { kills, seed: 1, power, fail_syncs, ..kill::Arguments::default() })?;
     }
+    kill::run(&kill::Arguments { kills, seed: 1, queue: true, ..kill::Arguments::default() })?;
     kill::finds_losses(LOSSES, 1)
 }
 

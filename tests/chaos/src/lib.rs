@@ -10,6 +10,8 @@
 //! one changes nothing, a match ends when its stamps say so. Nobody receives the salt of a move before both
 //! players have sent theirs: everything that a client sends and receives is overheard on its connection.
 //! In the end the transcripts that each node gives are compared with each other and with what was told.
+//!
+//! The scenario `matchmaking` has other clients and an account of its own: players who look for each other.
 
 mod abandoned;
 mod account;
@@ -20,6 +22,7 @@ mod faults;
 mod fleet;
 mod forger;
 mod lane;
+mod matchmaking;
 mod node;
 mod report;
 mod scenario;
@@ -86,6 +89,9 @@ pub struct Order {
 /// # Errors
 /// Servers or nodes cannot be started, or end by themselves.
 pub async fn run(order: &Order) -> anyhow::Result<Report> {
+    if order.scenario == Scenario::Matchmaking {
+        return matchmaking::run(order).await;
+    }
     let Order { wts, scenario, flavor, span, goal, seed, is_short } = order;
     let mut random = StdRng::seed_from_u64(*seed);
     let secrets = Arc::new(Secrets::default());
@@ -143,18 +149,36 @@ fn report(order: &Order, arena: &Arena, notes: Vec<String>) -> Report {
         server: order.flavor.name(),
         store: order.scenario.store().name(),
         seed: order.seed,
-        faults,
-        calls,
-        acknowledged: reached.acknowledged,
-        at_once: reached.at_once,
-        lost: count(Break::Lost),
-        duplicated: count(Break::Duplicated),
-        leaked,
-        stuck: count(Break::Stuck),
-        misjudged: count(Break::Misjudged),
-        recovery_p50: recoveries.get(recoveries.len() / 2).copied().unwrap_or_default(),
-        recovery_max,
+        figures: vec![
+            // Things that were made to go wrong.
+            ("faults", faults),
+            // Calls of clients; a call that its client repeats by itself is one.
+            ("calls", calls),
+            // Seals that were acknowledged.
+            ("acknowledged", reached.acknowledged),
+            // Turns in which both players asked to seal at the same instant.
+            ("at_once", reached.at_once),
+            // What was acknowledged or told and is gone, without a word about it.
+            ("lost", count(Break::Lost)),
+            // What happened, was decided or was told in two ways.
+            ("duplicated", count(Break::Duplicated)),
+            // What somebody was told of another's unresolved move.
+            ("leaked", leaked),
+            // Matches, streams and follow-ups that did not go on.
+            ("stuck", count(Break::Stuck)),
+            // Decisions that the stamps do not lead to, and refused requests that had an effect.
+            ("misjudged", count(Break::Misjudged)),
+            // From a fault until a player's next acknowledged seal; half of them took less.
+            ("recovery_ms_p50", ms(recoveries.get(recoveries.len() / 2).copied().unwrap_or_default())),
+            // The longest of these.
+            ("recovery_ms_max", ms(recovery_max)),
+        ],
         broken: shown,
         notes,
     }
+}
+
+/// Whole milliseconds, for a report.
+fn ms(duration: Duration) -> usize {
+    usize::try_from(duration.as_millis()).unwrap_or(usize::MAX)
 }

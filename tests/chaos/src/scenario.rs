@@ -79,6 +79,8 @@ pub enum Scenario {
     Simultaneous,
     /// Nodes are killed while matches end, between a commit and what follows from it.
     KilledBeforeFollowUp,
+    /// Nodes are killed while players queue, cancel, die, join and stay away.
+    Matchmaking,
 }
 
 impl Scenario {
@@ -97,6 +99,7 @@ impl Scenario {
             Self::RedisStopped,
             Self::ClientKillAll,
             Self::Simultaneous,
+            Self::Matchmaking,
         ]
     }
 
@@ -120,6 +123,7 @@ impl Scenario {
             Self::BadNetwork => "bad_network",
             Self::Simultaneous => "simultaneous",
             Self::KilledBeforeFollowUp => "killed_before_follow_up",
+            Self::Matchmaking => "matchmaking",
         }
     }
 
@@ -134,6 +138,8 @@ impl Scenario {
     pub const fn goal(self) -> Goal {
         match self {
             Self::Simultaneous => Goal { acknowledged: ACKNOWLEDGED_MIN, at_once: AT_ONCE },
+            // Nobody moves there.
+            Self::Matchmaking => Goal { acknowledged: 0, at_once: 0 },
             _ => Goal { acknowledged: ACKNOWLEDGED_MIN, at_once: 0 },
         }
     }

@@ -11,6 +11,7 @@
  *
  * POWER_JOURNAL is what the names of some files end with. POWER_IGNORED: syncs of those are answered and
  * not made, and nothing is written down of them. POWER_FAILING=N: the Nth of them fails with EIO.
+ * POWER_KILLING=N: right after the Nth of them the process is killed.
  *
  * O tells of renames that bypassed the C library: the inode is then found under a name that has another.
  */
@@ -20,6 +21,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,6 +40,8 @@ static const char *journal;
 static int ignored;
 /* How many more syncs of the journal it takes until one fails; below that, none does. */
 static long until_failure;
+/* How many more it takes until the process is killed. */
+static long until_death;
 
 __attribute__((constructor)) static void begin(void) {
     const char *directory = getenv("POWER_ROOT"), *file = getenv("POWER_TRACE");
@@ -47,6 +51,8 @@ __attribute__((constructor)) static void begin(void) {
     ignored = getenv("POWER_IGNORED") != NULL;
     const char *failing = getenv("POWER_FAILING");
     until_failure = failing == NULL ? 0 : strtol(failing, NULL, 10);
+    const char *killing = getenv("POWER_KILLING");
+    until_death = killing == NULL ? 0 : strtol(killing, NULL, 10);
     trace = (int)syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
@@ -206,6 +212,7 @@ static int synced(int fd, long call) {
         if (S_ISDIR(status.st_mode)) record_path('D', status.st_ino, path);
         else record('S', status.st_ino, 0, "", 0, "", 0);
     }
+    if (of_journal && until_death > 0 && --until_death == 0) kill(getpid(), SIGKILL);
     pthread_mutex_unlock(&order);
     errno = error;
     return result;

@@ -8,10 +8,14 @@
 //! With `--fail-syncs` a sync of the journal fails in each process: it must end by itself, and must not
 //! have acknowledged anything that the sync was to save. With `--ignore-syncs` the journal is never synced,
 //! as if the store had forgotten to: a run that loses nothing then shows that losses are not found.
+//!
+//! With `--queue` players look for each other instead, and each process is killed right after the Nth thing that it
+//! has stored: see [`queue`].
 
 mod account;
 mod pair;
 mod power;
+mod queue;
 mod server;
 
 use std::io::Write as _;
@@ -80,6 +84,10 @@ struct Arguments {
     #[arg(long)]
     ignore_syncs: bool,
 
+    /// Have players look for each other, and kill the server after its Nth write, N swept
+    #[arg(long, conflicts_with_all = ["power", "fail_syncs", "ignore_syncs"])]
+    queue: bool,
+
     /// One JSON object on stdout
     #[arg(long)]
     json: bool,
@@ -94,6 +102,7 @@ fn main() -> anyhow::Result<ExitCode> {
 }
 
 /// What came of it.
+#[derive(Default)]
 struct Report {
     kills: u32,
     acknowledged: usize,
@@ -139,10 +148,13 @@ async fn run(arguments: &Arguments) -> anyhow::Result<Report> {
     let place = tempfile::tempdir()?;
     let data = place.path().join("data");
     std::fs::create_dir(&data)?;
-    let traced = arguments.power || arguments.fail_syncs || arguments.ignore_syncs;
+    let traced = arguments.power || arguments.fail_syncs || arguments.ignore_syncs || arguments.queue;
     let power = traced.then(|| Power::prepare(place.path(), &data, arguments.ignore_syncs)).transpose()?;
     let mut server = Server::new(&arguments.wts, &data, power)?;
 
+    if arguments.queue {
+        return queue::run(arguments.kills, &mut server, &mut random).await;
+    }
     server.start().await?;
     let account = Arc::new(Account::default());
     let client = Client::builder().deadline(CALL_MAX).connect(server.url()).await?;

@@ -46,6 +46,8 @@ pub(crate) struct Power {
     ignore_syncs: bool,
     /// Which of the journal's syncs fails in the next process.
     failing_sync: Option<u32>,
+    /// After which of them it is killed.
+    killing_sync: Option<u32>,
     /// The disk as the running process found it.
     disk: Disk,
 }
@@ -62,12 +64,25 @@ impl Power {
             .context("cannot start cc")?;
         ensure!(built.success(), "the shim does not compile");
         let (data, trace) = (data.canonicalize()?, place.join("trace"));
-        Ok(Self { data, shim, trace, ignore_syncs, failing_sync: None, disk: Disk::default() })
+        Ok(Self {
+            data,
+            shim,
+            trace,
+            ignore_syncs,
+            failing_sync: None,
+            killing_sync: None,
+            disk: Disk::default(),
+        })
     }
 
     /// Has this one of the syncs of the next process's journal fail; the first is 1.
     pub(crate) fn fail_sync(&mut self, number: u32) {
         self.failing_sync = Some(number);
+    }
+
+    /// Has the next process killed right after this one of its journal's syncs; the first is 1.
+    pub(crate) fn kill_after_sync(&mut self, number: u32) {
+        self.killing_sync = Some(number);
     }
 
     /// Has the process that `command` starts write down what it does.
@@ -81,6 +96,9 @@ impl Power {
         }
         if let Some(number) = self.failing_sync.take() {
             command.env("POWER_FAILING", number.to_string());
+        }
+        if let Some(number) = self.killing_sync.take() {
+            command.env("POWER_KILLING", number.to_string());
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The server, as a process that is killed.
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -17,6 +18,12 @@ const START_MAX: Duration = Duration::from_secs(30);
 
 /// The longest a process may live on that a sync of its journal fails in: players keep it busy.
 const FAILING_LIFE_MAX: Duration = Duration::from_secs(30);
+
+/// The longest a process may live on that is killed by one of its syncs: players keep it busy.
+const DYING_LIFE_MAX: Duration = Duration::from_secs(60);
+
+/// The signal that nobody can catch.
+const KILLED: i32 = 9;
 
 /// What the first line begins with.
 const LISTENING: &str = "listening on ";
@@ -85,6 +92,18 @@ impl Server {
         self.kills += 1;
         let failed = self.power.as_mut().context("it was traced")?.cut(random)?;
         ensure!(failed, "the server ended with {status} before its sync {sync} failed: {said}");
+        Ok(())
+    }
+
+    /// Starts a process that is killed right after this one of the journal's syncs, and waits until it is; then
+    /// the power is off as well, so that nothing is there which was written later.
+    pub(crate) async fn start_and_die(&mut self, sync: u32, random: &mut StdRng) -> anyhow::Result<()> {
+        self.power.as_mut().context("only a traced process dies in time")?.kill_after_sync(sync);
+        let mut child = self.spawn()?;
+        let status = timeout(DYING_LIFE_MAX, child.wait()).await.context("the server is not killed")??;
+        ensure!(status.signal() == Some(KILLED), "the server ended by itself with {status}");
+        self.kills += 1;
+        self.power.as_mut().context("it was traced")?.cut(random)?;
         Ok(())
     }
 
