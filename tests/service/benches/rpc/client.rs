@@ -123,6 +123,17 @@ impl Messages {
         Ok(M::decode(self.next_bytes().await?)?)
     }
 
+    /// Reads the only message of an answer, to its end.
+    ///
+    /// # Errors
+    /// The call fails, or is answered by another message.
+    pub(crate) async fn only<M: Message + Default>(mut self) -> anyhow::Result<M> {
+        let message = self.next_message().await?;
+        ensure!(self.body.data().await.is_none(), "answered with more than a message");
+        check_status(&self.body.trailers().await?.unwrap_or_default())?;
+        Ok(message)
+    }
+
     async fn next_bytes(&mut self) -> anyhow::Result<Bytes> {
         loop {
             if let Some(message) = self.take() {

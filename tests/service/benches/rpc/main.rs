@@ -22,6 +22,7 @@ mod server;
 mod shared_store;
 mod side;
 mod store_floor;
+mod tickets;
 mod verify;
 mod workload;
 
@@ -83,6 +84,10 @@ const BENCHES: &[Bench] = &[
     Bench {
         names: &["bytes_per_match", "bytes_per_match_finished"],
         measure: || Box::pin(bytes::each_match()),
+    },
+    Bench {
+        names: &["tickets_redis", "tickets_redis_median", "tickets_redis_p99"],
+        measure: || Box::pin(tickets::over_redis()),
     },
     Bench { names: &["hint_latency", "hint_latency_p99"], measure: || Box::pin(hint::latency()) },
     Bench { names: &["receipt_signed", "receipt_signed_cpu"], measure: || Box::pin(seal::signed()) },

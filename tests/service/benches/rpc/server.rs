@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use middleware::{ApiKeys, TokenIssuer};
-use referee::Stamp;
-use service::{NodeConfig, Server};
+use referee::{Settings, Stamp};
+use service::{NodeConfig, Pool, Pools, Server};
 use store::keys::Keys;
 use store::{Clock, Store, SystemClock};
 use store_embedded::{Durability, EmbeddedStore, VolatileStore};
@@ -205,13 +205,29 @@ fn service(store: Arc<dyn Store>, clock: Arc<dyn Clock>, keys: &Keys) -> Server 
     Server {
         store,
         clock,
-        config: NodeConfig { heartbeat: HEARTBEAT, workers: cores(), ..NodeConfig::default() },
+        config: NodeConfig {
+            heartbeat: HEARTBEAT,
+            workers: cores(),
+            pools: pools(),
+            ..NodeConfig::default()
+        },
         issuer: TokenIssuer::new(keys.token_seed(), "whattheshell", "whattheshell"),
         signer: keys.signer(),
         api_keys: ApiKeys::new().backend("bench", ApiKeys::digest(API_KEY.as_bytes())),
         request_secret: *keys.request_secret(),
         reflection: true,
     }
+}
+
+/// The pools of `wts serve`, but that nobody who was paired has to come before the bench is over: what it takes to
+/// end a match that nobody joined is not what is measured.
+fn pools() -> Pools {
+    let usual = Pools::default();
+    let pools = usual.iter().cloned().map(|pool| {
+        let start_ms = Some(Pools::START_MAX_MS);
+        Pool { settings: Settings { start_ms, ..pool.settings.clone() }, ..pool }
+    });
+    Pools::new(pools.collect()).unwrap_or_default()
 }
 
 /// Cores of the machine, each of which has a thread that serves.
