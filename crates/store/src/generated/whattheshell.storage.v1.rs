@@ -400,6 +400,60 @@ pub struct Declined {}
 /// The inviter took it back.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Revoked {}
+/// Where a match came from: what its end concerns beside the match.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Origin {
+    /// The ticket that brought black, `<pool>.<32 hexadecimal digits>`; empty: none.
+    #[prost(string, tag = "1")]
+    pub black_ticket: ::prost::alloc::string::String,
+    /// The ticket that brought white.
+    #[prost(string, tag = "2")]
+    pub white_ticket: ::prost::alloc::string::String,
+    /// What black was rated before a ranked match.
+    #[prost(message, optional, tag = "3")]
+    pub black_rating: ::core::option::Option<Rating>,
+    /// What white was.
+    #[prost(message, optional, tag = "4")]
+    pub white_rating: ::core::option::Option<Rating>,
+}
+/// A Glicko-2 rating in whole numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Rating {
+    /// Millionths of a point.
+    #[prost(uint64, tag = "1")]
+    pub points_micro: u64,
+    /// Its deviation, millionths of a point.
+    #[prost(uint64, tag = "2")]
+    pub deviation_micro: u64,
+    /// Its volatility, thousandths of a millionth.
+    #[prost(uint64, tag = "3")]
+    pub volatility_nano: u64,
+}
+/// What a match is made from, before it is there.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct NewMatch {
+    /// The format of this record; 1.
+    #[prost(uint32, tag = "1")]
+    pub format: u32,
+    /// Its id, 16 bytes.
+    #[prost(bytes = "vec", tag = "2")]
+    pub match_id: ::prost::alloc::vec::Vec<u8>,
+    /// What it is played by.
+    #[prost(message, optional, tag = "3")]
+    pub settings: ::core::option::Option<Settings>,
+    /// Who plays black.
+    #[prost(message, optional, tag = "4")]
+    pub black: ::core::option::Option<Party>,
+    /// Who plays white.
+    #[prost(message, optional, tag = "5")]
+    pub white: ::core::option::Option<Party>,
+    /// The finished match that it is a rematch of, 16 bytes; empty: none.
+    #[prost(bytes = "vec", tag = "6")]
+    pub rematch_of: ::prost::alloc::vec::Vec<u8>,
+    /// Tickets and ratings, where there are any.
+    #[prost(message, optional, tag = "7")]
+    pub origin: ::core::option::Option<Origin>,
+}
 /// The public side of a seal.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SealFacts {
@@ -455,60 +509,6 @@ pub struct TurnRequests {
     /// Whether that answer accepts.
     #[prost(bool, tag = "4")]
     pub accept: bool,
-}
-/// Where a match came from: what its end concerns beside the match.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Origin {
-    /// The ticket that brought black, `<pool>.<32 hexadecimal digits>`; empty: none.
-    #[prost(string, tag = "1")]
-    pub black_ticket: ::prost::alloc::string::String,
-    /// The ticket that brought white.
-    #[prost(string, tag = "2")]
-    pub white_ticket: ::prost::alloc::string::String,
-    /// What black was rated before a ranked match.
-    #[prost(message, optional, tag = "3")]
-    pub black_rating: ::core::option::Option<Rating>,
-    /// What white was.
-    #[prost(message, optional, tag = "4")]
-    pub white_rating: ::core::option::Option<Rating>,
-}
-/// A Glicko-2 rating in whole numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Rating {
-    /// Millionths of a point.
-    #[prost(uint64, tag = "1")]
-    pub points_micro: u64,
-    /// Its deviation, millionths of a point.
-    #[prost(uint64, tag = "2")]
-    pub deviation_micro: u64,
-    /// Its volatility, thousandths of a millionth.
-    #[prost(uint64, tag = "3")]
-    pub volatility_nano: u64,
-}
-/// What a match is made from, before it is there.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct NewMatch {
-    /// The format of this record; 1.
-    #[prost(uint32, tag = "1")]
-    pub format: u32,
-    /// Its id, 16 bytes.
-    #[prost(bytes = "vec", tag = "2")]
-    pub match_id: ::prost::alloc::vec::Vec<u8>,
-    /// What it is played by.
-    #[prost(message, optional, tag = "3")]
-    pub settings: ::core::option::Option<Settings>,
-    /// Who plays black.
-    #[prost(message, optional, tag = "4")]
-    pub black: ::core::option::Option<Party>,
-    /// Who plays white.
-    #[prost(message, optional, tag = "5")]
-    pub white: ::core::option::Option<Party>,
-    /// The finished match that it is a rematch of, 16 bytes; empty: none.
-    #[prost(bytes = "vec", tag = "6")]
-    pub rematch_of: ::prost::alloc::vec::Vec<u8>,
-    /// Tickets and ratings, where there are any.
-    #[prost(message, optional, tag = "7")]
-    pub origin: ::core::option::Option<Origin>,
 }
 /// A match as it is stored: everything but its resolved turns. Stamps are milliseconds since the Unix
 /// epoch by the clock of the match's shard.
