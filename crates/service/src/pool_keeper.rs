@@ -130,22 +130,26 @@ impl Keeper {
         let couples = self.pair(now).await;
         let pairing = read.elapsed();
         let claims = couples.into_iter().map(|couple| self.claim(couple, now));
-        let claims: Vec<_> = stream::iter(claims).buffer_unordered(AT_ONCE_MAX).collect().await;
-        let bots = self.waiting.due_for_bot(now);
-        let bots: Vec<_> = stream::iter(bots.into_iter().map(|lone| self.claim_for_bot(lone)))
-            .buffer_unordered(AT_ONCE_MAX)
-            .collect()
-            .await;
-        let mut failed = Ok(());
-        for claimed in claims.into_iter().chain(bots) {
-            match claimed {
-                Ok(gone) => gone.iter().for_each(|id| self.waiting.remove(*id)),
-                Err(error) => failed = Err(error),
-            }
-        }
-        failed?;
+        let claims = stream::iter(claims).buffer_unordered(AT_ONCE_MAX).collect().await;
+        let paired = self.remove_gone(claims);
+        // Who has just been given a person needs no bot.
+        let bots = self.waiting.due_for_bot(now).into_iter().map(|lone| self.claim_for_bot(lone));
+        let bots = stream::iter(bots).buffer_unordered(AT_ONCE_MAX).collect().await;
+        paired.and(self.remove_gone(bots))?;
         let pause = Duration::from_millis(PAUSE_MS).saturating_sub(began.elapsed());
         Ok(u64::try_from(pause.max(pairing * PAIRING_SHARE).as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// Forgets the tickets that claims have found not to wait any more. Returns why one of the others failed.
+    fn remove_gone(&mut self, claimed: Vec<Result<Vec<TicketId>, StoreError>>) -> Result<(), StoreError> {
+        let mut outcome = Ok(());
+        for claimed in claimed {
+            match claimed {
+                Ok(gone) => gone.iter().for_each(|id| self.waiting.remove(*id)),
+                Err(error) => outcome = Err(error),
+            }
+        }
+        outcome
     }
 
     /// Reads all changes, and makes the matches that somebody has left unmade. Returns the pool's time.
