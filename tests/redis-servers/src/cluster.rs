@@ -38,7 +38,6 @@ pub struct ClusterServers {
     // Dropped in this order: the processes end before their files go.
     servers: Vec<Server>,
     ground: Ground,
-    flavor: Flavor,
 }
 
 impl ClusterServers {
@@ -71,7 +70,7 @@ impl ClusterServers {
             ]);
             servers.push(ground.server(flavor, number, &announced).await?);
         }
-        let cluster = Self { servers, ground, flavor };
+        let cluster = Self { servers, ground };
         cluster.form(usize::from(primaries), usize::from(replicas_each)).await?;
         cluster.wait_until_ok(START_MAX).await?;
         Ok(cluster)
@@ -137,12 +136,12 @@ impl ClusterServers {
     /// # Errors
     /// [`Error::TooLate`] after `bound`.
     pub async fn replaced(&self, slot: u16, old: &Server, bound: Duration) -> Result<&Server, Error> {
-        self.until_there(&format!("another primary of slot {slot}"), bound, async || {
-            match self.primary_of(slot).await {
+        until(&format!("another primary of slot {slot}"), bound, async || {
+            Ok(match self.primary_of(slot).await {
                 Ok(primary) if primary.address() == old.address() => Err("the old one".to_owned()),
                 Ok(primary) => serves(primary).await.map(|()| primary),
                 Err(error) => Err(error.to_string()),
-            }
+            })
         })
         .await
     }
@@ -152,39 +151,7 @@ impl ClusterServers {
     /// # Errors
     /// [`Error::TooLate`] after `bound`.
     pub async fn wait_until_ok(&self, bound: Duration) -> Result<(), Error> {
-        self.until_there("a cluster in order", bound, async || self.in_order().await).await
-    }
-
-    /// Looks until it is there; whoever hangs meanwhile is started again.
-    async fn until_there<T>(
-        &self,
-        what: &str,
-        bound: Duration,
-        look: impl AsyncFn() -> Result<T, String>,
-    ) -> Result<T, Error> {
-        until(what, bound, async || {
-            let seen = look().await;
-            if seen.is_err() {
-                self.restart_hanging().await?;
-            }
-            Ok(seen)
-        })
-        .await
-    }
-
-    /// Valkey 9.1 can go round in a circle for ever: it hears of a failover from the old primary before it hears
-    /// of it from the new one, takes each for the other's replica, and looks for the primary of both. Only a new
-    /// start ends that. The others have done without it by then.
-    async fn restart_hanging(&self) -> Result<(), Error> {
-        if self.flavor != Flavor::Valkey {
-            return Ok(());
-        }
-        for server in self.running() {
-            if server.hangs().await {
-                server.restart().await?;
-            }
-        }
-        Ok(())
+        until("a cluster in order", bound, async || Ok(self.in_order().await)).await
     }
 
     async fn in_order(&self) -> Result<(), String> {

@@ -1,7 +1,6 @@
 //! One server process.
 
 use std::fs;
-use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -140,12 +139,6 @@ impl Server {
     pub async fn try_ask<W: AsRef<[u8]>>(&self, command: &[W]) -> Result<Reply, Error> {
         let what = || format!("asking {self}");
         reply::ask(self.address(), command).await.map_err(|error| Error::io(what())(error))
-    }
-
-    /// Whether it takes connections and answers nothing.
-    pub(crate) async fn hangs(&self) -> bool {
-        let answer = reply::ask(self.address(), &["PING"]).await;
-        answer.is_err_and(|error| error.kind() == io::ErrorKind::TimedOut)
     }
 
     /// Ends its process by SIGKILL; without a process, nothing happens.

@@ -33,16 +33,17 @@ async fn replace_a_killed_primary(flavor: Flavor) {
     cluster.wait_until_ok(REPLACED_MAX).await.unwrap();
 }
 
+/// With two replicas a primary, a node of Valkey 9.1 may spin for ever after a handover (docs/redis.md).
 #[tokio::test]
-async fn three_primaries_with_two_replicas_each_hand_over_in_every_way() {
-    tokio::join!(hand_over_in_every_way(Flavor::Redis), hand_over_in_every_way(Flavor::Valkey));
+async fn three_primaries_hand_over_in_every_way() {
+    tokio::join!(hand_over_in_every_way(Flavor::Redis, 2), hand_over_in_every_way(Flavor::Valkey, 1));
 }
 
-async fn hand_over_in_every_way(flavor: Flavor) {
-    let cluster = ClusterServers::start(flavor, 3, 2, &Options::new()).await.unwrap();
+async fn hand_over_in_every_way(flavor: Flavor, replicas_each: u16) {
+    let cluster = ClusterServers::start(flavor, 3, replicas_each, &Options::new()).await.unwrap();
     for takeover in [Takeover::Agreed, Takeover::Forced, Takeover::Seized] {
         let old = cluster.primary_of(0).await.unwrap();
-        assert_eq!(cluster.replicas_of(0).await.unwrap().len(), 2);
+        assert_eq!(cluster.replicas_of(0).await.unwrap().len(), usize::from(replicas_each));
         let new = cluster.failover(0, takeover).await.unwrap();
         assert_ne!(old.address(), new.address());
         cluster.wait_until_ok(REPLACED_MAX).await.unwrap();
