@@ -3,9 +3,9 @@
 use futures::future::try_join_all;
 use referee::FollowUp;
 use rules::Seat;
-use sealing::MatchId;
-use store::{Indexed, Reservation, Store, StoreError, Stored, TicketState};
+use store::{Indexed, Reservation, Store, StoreError, Stored};
 
+use crate::holding::is_matched_again;
 use crate::{making, standing};
 
 /// Does all that waits on a match and takes it off. Each is idempotent: when this fails midway, or the
@@ -61,9 +61,4 @@ async fn requeue(store: &dyn Store, stored: &Stored, seat: Seat) -> Result<(), S
         Ok(_) | Err(StoreError::NotFound) => store.reserve(player, Some(&by_ticket), None).await.map(drop),
         Err(error) => Err(error),
     }
-}
-
-/// Whether a ticket has another match than this one, which was aborted.
-fn is_matched_again(state: TicketState, aborted: MatchId) -> bool {
-    matches!(state, TicketState::Matched { match_id, .. } if match_id != aborted)
 }

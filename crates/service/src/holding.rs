@@ -119,11 +119,20 @@ async fn judge_match(store: &dyn Store, player: &str, id: MatchId) -> Result<Opt
         Err(StoreError::NotFound) => None,
         seen => seen?,
     };
+    if let Some(seen) = seen.as_ref().filter(|seen| is_matched_again(seen.ticket.state, id)) {
+        // It has waited again, and found another match meanwhile: that one is to be asked.
+        return Box::pin(judge_ticket(store, player, &seen.ticket.name)).await.map(Some);
+    }
     Ok(Some(match seen {
         Some(seen) if seen.ticket.is_waiting() || holds => Judged::Holds(Holding::Ticket(Box::new(seen))),
         _ if holds => Judged::Holds(Holding::Match(game)),
         _ => Judged::Over(ticket),
     }))
+}
+
+/// Whether a ticket has another match than this one, which brought nothing.
+pub(crate) fn is_matched_again(state: TicketState, aborted: MatchId) -> bool {
+    matches!(state, TicketState::Matched { match_id, .. } if match_id != aborted)
 }
 
 /// A match, after what its end causes for this player is done.
