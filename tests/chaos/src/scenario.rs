@@ -99,7 +99,6 @@ impl Scenario {
             Self::RedisStopped,
             Self::ClientKillAll,
             Self::Simultaneous,
-            Self::Matchmaking,
         ]
     }
 
