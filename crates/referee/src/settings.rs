@@ -63,6 +63,17 @@ pub enum SealStatus {
     Hidden,
 }
 
+impl SealStatus {
+    /// Whether sealing shows where nobody has chosen: a ranked match hides it, unless its clock would tell.
+    #[must_use]
+    pub const fn usual(mode: Mode, time: TimeControl) -> Self {
+        match (mode, time) {
+            (Mode::Ranked, TimeControl::PerTurn { .. }) => Self::Hidden,
+            (Mode::Ranked, TimeControl::Bank { .. }) | (Mode::Casual, _) => Self::Visible,
+        }
+    }
+}
+
 /// A seat that the service itself plays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bot {

@@ -72,9 +72,8 @@ impl Commands<'_> {
                 TicketState::Matched { match_id, .. } => Some(match_id),
                 _ => None,
             },
-            Some(Holding::Match(other)) if other.id == id => return Ok(()),
-            Some(Holding::Match(other)) => Some(other.id),
-            Some(Holding::Unmade(other)) => Some(other),
+            Some(Holding::Match(other)) if other == id => return Ok(()),
+            Some(Holding::Match(other)) => Some(other),
         };
         Err(already_in_match(player, other))
     }

@@ -4,9 +4,7 @@
 //! is replaced by compare-and-set; its ticket is left before that, so that it never comes back to wait. A ticket
 //! holds its player until its match does: from when he joins a ranked one.
 
-use std::sync::Arc;
-
-use referee::{FollowUp, Match, Mode, Phase};
+use referee::{FollowUp, Mode, Phase};
 use rules::Seat;
 use sealing::MatchId;
 use store::{Held, Reservation, SeenTicket, Store, StoreError, Stored, TicketName, TicketState};
@@ -24,10 +22,8 @@ const TRIES_MAX: usize = 8;
 pub(crate) enum Holding {
     /// A ticket: he waits, or his match waits for him.
     Ticket(Box<SeenTicket>),
-    /// A match.
-    Match(Arc<Match>),
-    /// A match that is about to be made.
-    Unmade(MatchId),
+    /// A match, which may be about to be made.
+    Match(MatchId),
 }
 
 /// What is known of a player's reservation.
@@ -44,7 +40,7 @@ pub(crate) async fn of(store: &dyn Store, player: &str) -> Result<Option<(Held, 
     let judged = match &held.by {
         Reservation::Ticket(name) => judge_ticket(store, player, name).await?,
         Reservation::Match(id) => match judge_match(store, player, *id).await? {
-            None if held.for_ms <= UNMADE_MAX_MS => Judged::Holds(Holding::Unmade(*id)),
+            None if held.for_ms <= UNMADE_MAX_MS => Judged::Holds(Holding::Match(*id)),
             None => Judged::Over(None),
             Some(judged) => judged,
         },
@@ -125,7 +121,7 @@ async fn judge_match(store: &dyn Store, player: &str, id: MatchId) -> Result<Opt
     }
     Ok(Some(match seen {
         Some(seen) if seen.ticket.is_waiting() || holds => Judged::Holds(Holding::Ticket(Box::new(seen))),
-        _ if holds => Judged::Holds(Holding::Match(game)),
+        _ if holds => Judged::Holds(Holding::Match(id)),
         _ => Judged::Over(ticket),
     }))
 }

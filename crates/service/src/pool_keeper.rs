@@ -213,7 +213,10 @@ impl Keeper {
         let settings = self.pool.settings_with(time);
         let ratings = match settings.mode {
             Mode::Casual => None,
-            Mode::Ranked => Some(self.ratings([&black.1.party.player, &white.1.party.player], time).await?),
+            Mode::Ranked => {
+                let players = PerSeat { black: &*black.1.party.player, white: &*white.1.party.player };
+                Some(ratings(self.store.as_ref(), players, time).await?)
+            }
         };
         let game = NewMatch {
             id,
@@ -267,14 +270,6 @@ impl Keeper {
         if let Err(error) = making::make(self.store.as_ref(), &self.pool.name, game).await {
             warn!(pool = %self.pool.name, id = %game.id, %error, "a match must be made later");
         }
-    }
-
-    async fn ratings(
-        &self,
-        [black, white]: [&str; 2],
-        time: TimeControl,
-    ) -> Result<PerSeat<PinnedRating>, StoreError> {
-        ratings(self.store.as_ref(), PerSeat { black, white }, time).await
     }
 
     fn reference(&self, id: TicketId) -> Option<TicketRef> {

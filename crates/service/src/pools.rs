@@ -69,6 +69,9 @@ impl Pools {
     /// down to wait again, an outage of some minutes included.
     pub const START_MAX_MS: u64 = Ticket::RETENTION_MS / 2;
 
+    /// The ready check of a pool that names none, ms: a phone wakes up, and nobody waits long for who is gone.
+    pub const START_DEFAULT_MS: u64 = 20_000;
+
     /// Checks pools.
     ///
     /// # Errors
@@ -125,11 +128,6 @@ impl Default for Pools {
     }
 }
 
-impl Pools {
-    /// The ready check of a pool that names none, ms: a phone wakes up, and nobody waits long for who is gone.
-    pub const START_DEFAULT_MS: u64 = 20_000;
-}
-
 impl Pool {
     fn check(&self) -> Result<(), PoolsError> {
         let (pool, count) = (self.name.clone(), self.time_controls.len());
@@ -150,8 +148,10 @@ impl Pool {
 
     /// What a match with this time control is played by. A ranked match hides seals where its clock can.
     pub(crate) fn settings_with(&self, time: TimeControl) -> Settings {
-        let hides = self.settings.mode == Mode::Ranked && matches!(time, TimeControl::PerTurn { .. });
-        let seal_status = if hides { SealStatus::Hidden } else { self.settings.seal_status };
+        let seal_status = match SealStatus::usual(self.settings.mode, time) {
+            SealStatus::Hidden => SealStatus::Hidden,
+            SealStatus::Visible => self.settings.seal_status,
+        };
         Settings { time, seal_status, ..self.settings.clone() }
     }
 

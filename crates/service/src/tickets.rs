@@ -79,8 +79,7 @@ impl Tickets {
             match holding::hold(store, &player, &by_ticket).await.map_err(errors::store)? {
                 None => {}
                 Some(Holding::Ticket(seen)) => return self.shown(*seen).await,
-                Some(Holding::Match(game)) => return Err(already_in_match(&player, Some(game.id))),
-                Some(Holding::Unmade(id)) => return Err(already_in_match(&player, Some(id))),
+                Some(Holding::Match(id)) => return Err(already_in_match(&player, Some(id))),
             }
         }
         let wish = wish(draft, player.clone(), entry.record);
@@ -193,7 +192,7 @@ impl Tickets {
         let held = holding::of(self.node.store.as_ref(), player).await.map_err(errors::store)?;
         Ok(held.and_then(|(_, judged)| match judged {
             Judged::Holds(Holding::Ticket(seen)) => Some(*seen),
-            Judged::Holds(Holding::Match(_) | Holding::Unmade(_)) | Judged::Over(_) => None,
+            Judged::Holds(Holding::Match(_)) | Judged::Over(_) => None,
         }))
     }
 

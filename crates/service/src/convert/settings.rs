@@ -178,10 +178,9 @@ impl Reader<'_> {
     }
 
     fn seal_status(&self, mode: Mode, time: TimeControl) -> Result<SealStatus, ApiError> {
-        let hidden_by_default = mode == Mode::Ranked && matches!(time, TimeControl::PerTurn { .. });
         match v1::SealStatus::try_from(self.wire.seal_status) {
-            Ok(v1::SealStatus::Unspecified) if hidden_by_default => Ok(SealStatus::Hidden),
-            Ok(v1::SealStatus::Unspecified | v1::SealStatus::Visible) => Ok(SealStatus::Visible),
+            Ok(v1::SealStatus::Unspecified) => Ok(SealStatus::usual(mode, time)),
+            Ok(v1::SealStatus::Visible) => Ok(SealStatus::Visible),
             Ok(v1::SealStatus::Hidden) => Ok(SealStatus::Hidden),
             Err(_) => Err(self.invalid("seal_status", UNKNOWN_VALUE)),
         }
