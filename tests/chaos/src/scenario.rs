@@ -99,6 +99,7 @@ impl Scenario {
             Self::RedisStopped,
             Self::ClientKillAll,
             Self::Simultaneous,
+            Self::Matchmaking,
         ]
     }
 

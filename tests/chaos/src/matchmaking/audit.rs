@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use whattheshell::prost_types::Timestamp;
 use whattheshell::{Error, Player, v1};
 
-use super::ledger::{Breach, Ledger, Told};
+use super::ledger::{Breach, Idle, Ledger, Told};
 use super::{LEASE, LOOK_EVERY, name};
 use crate::arena::CALL_MAX;
 
@@ -276,9 +276,11 @@ impl Audit<'_> {
             if is_surprise && !self.told.is_unsure && self.told.gone.is_none() {
                 broken.push((Breach::Ghost, format!("{name} comes of none of his tickets")));
             }
-            if self.told.idle.iter().any(|(since, until)| (*since..*until).contains(&game.claimed)) {
-                let (at, idle) = (game.claimed, &self.told.idle);
-                let what = format!("{name} was found at {at}, and he had cancelled: {idle:?}");
+            let is_during = |idle: &&Idle| (idle.since..idle.until).contains(&game.claimed);
+            if let Some(idle) = self.told.idle.iter().find(is_during) {
+                let of: Vec<_> = self.said.tickets.iter().filter(|ticket| ticket.r#match == *name).collect();
+                let what =
+                    format!("{name} was found at {} by {of:?}, and he wanted none: {idle:?}", game.claimed);
                 broken.push((Breach::Ghost, what));
             }
             if self.gone_by(game.claimed).is_some_and(|gone| game.claimed > gone + SLACK_MS) {

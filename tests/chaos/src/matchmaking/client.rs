@@ -125,13 +125,12 @@ impl Client {
         if !is_twice {
             return ask(home).await;
         }
-        let (one, other) = tokio::join!(ask(home), ask(elsewhere));
-        if let (Place::Ticket(one), Place::Ticket(other)) = (&one, &other)
-            && one.name != other.name
-        {
-            self.compare(&one.name, &other.name).await;
+        match tokio::join!(ask(home), ask(elsewhere)) {
+            (Place::Ticket(one), Place::Ticket(other)) if one.name != other.name => {
+                self.own_of([&one.name, &other.name]).await
+            }
+            (Place::Nowhere, place) | (place, _) => place,
         }
-        if matches!(one, Place::Nowhere) { other } else { one }
     }
 
     fn place(&self, asked: Instant, answer: Result<v1::Ticket, Error>) -> Place {
@@ -158,16 +157,23 @@ impl Client {
         }
     }
 
-    /// Two answers named two tickets: one of them is over, or a player waits twice.
-    async fn compare(&self, one: &str, other: &str) {
-        let mut active = 0;
-        for ticket in [one, other] {
-            let seen = self.look(&self.sessions[0], ticket, false).await;
-            active += usize::from(seen.is_some_and(|seen| is_waiting(&seen)));
+    /// Two answers named two tickets, because he cancelled in between, or what the first one brought is over:
+    /// at most one of them waits, and that is his.
+    async fn own_of(&self, names: [&str; 2]) -> Place {
+        let mut seen = Vec::new();
+        for name in names {
+            seen.extend(self.look(&self.sessions[0], name, false).await);
         }
-        if active > 1 {
-            self.ledger().complain(Breach::Double, format!("{} waits by {one} and by {other}", self.who));
+        if seen.iter().all(is_waiting) && seen.len() > 1 {
+            self.ledger().complain(Breach::Double, format!("{} waits by {names:?}", self.who));
         }
+        if seen.len() < names.len() {
+            // One that he knows nothing of may wait for him.
+            self.ledger().unsure(self.who);
+        }
+        let has_match = |ticket: &v1::Ticket| !ticket.r#match.is_empty();
+        let own = seen.iter().position(is_waiting).or_else(|| seen.iter().position(has_match));
+        own.map_or(Place::Nowhere, |at| Place::Ticket(Box::new(seen.swap_remove(at))))
     }
 
     /// Asks for a ticket, or renews it.
@@ -249,7 +255,7 @@ impl Client {
         match answer {
             Ok(cancelled) => {
                 self.confirmed(asked, cancelled.as_ref());
-                self.ledger().idles(self.who);
+                self.ledger().idles(self.who, cancelled.as_ref());
                 ALIVE
             }
             Err(error) => match match_of(&error) {
@@ -395,7 +401,7 @@ impl Client {
         let is_out = match player.cancel_any_ticket().await {
             Ok(cancelled) => {
                 self.confirmed(asked, cancelled.as_ref());
-                self.ledger().idles(self.who);
+                self.ledger().idles(self.who, cancelled.as_ref());
                 true
             }
             Err(error) => {

@@ -41,6 +41,16 @@ pub(super) struct TicketTold {
     pub(super) aborted: BTreeSet<String>,
 }
 
+/// When a player wanted nothing: from a confirmed cancel until he asked again, ms since the epoch.
+#[derive(Clone, Debug)]
+pub(super) struct Idle {
+    pub(super) since: u64,
+    pub(super) until: u64,
+    /// The ticket that was cancelled; none where there was nothing to cancel.
+    #[expect(dead_code, reason = "read in what Debug prints of a broken promise")]
+    ticket: Option<String>,
+}
+
 /// What one player was told.
 #[derive(Clone, Default)]
 pub(super) struct Told {
@@ -48,9 +58,9 @@ pub(super) struct Told {
     pub(super) tickets: BTreeMap<String, TicketTold>,
     /// Matches that he has joined, each with when that was confirmed, ms since the epoch.
     pub(super) joined: BTreeMap<String, u64>,
-    /// When he wanted nothing: from a confirmed cancel until he asked again, ms since the epoch.
-    pub(super) idle: Vec<(u64, u64)>,
-    idle_since: Option<u64>,
+    /// When he wanted nothing.
+    pub(super) idle: Vec<Idle>,
+    idle_since: Option<Idle>,
     /// When he asked to be let out, ms since the epoch: whatever he is matched with then, he does not wait again.
     pub(super) cancels: Vec<u64>,
     /// Until when a request that was not answered may bring him a ticket that he does not know of.
@@ -117,8 +127,8 @@ impl Ledger {
     /// A player is about to ask for a ticket.
     pub(super) fn asks(&self, who: usize) {
         let client = &mut self.state().clients[who];
-        if let Some(since) = client.idle_since.take() {
-            client.idle.push((since, now_ms()));
+        if let Some(idle) = client.idle_since.take() {
+            client.idle.push(Idle { until: now_ms(), ..idle });
         }
     }
 
@@ -174,10 +184,11 @@ impl Ledger {
     }
 
     /// It was confirmed that a player looks for nobody, and he has asked for nothing since.
-    pub(super) fn idles(&self, who: usize) {
+    pub(super) fn idles(&self, who: usize, ticket: Option<&v1::Ticket>) {
         let client = &mut self.state().clients[who];
         if client.unsure_until.is_none_or(|until| until < Instant::now()) {
-            client.idle_since = Some(now_ms());
+            let ticket = ticket.map(|ticket| ticket.name.clone());
+            client.idle_since = Some(Idle { since: now_ms(), until: u64::MAX, ticket });
         }
     }
 
@@ -201,10 +212,9 @@ impl Ledger {
 
     /// What each player was told.
     pub(super) fn clients(&self) -> Vec<Told> {
-        let now_ms = now_ms();
         let mut clients = self.state().clients.clone();
         for client in &mut clients {
-            client.idle.extend(client.idle_since.map(|since| (since, now_ms)));
+            client.idle.extend(client.idle_since.take());
         }
         clients
     }
