@@ -10,6 +10,9 @@ impl Group {
     /// Places in a group.
     pub(crate) const SIZE: usize = u32::BITS as usize;
 
+    /// All places.
+    pub(crate) const FULL: Self = Self(u32::MAX);
+
     /// The group of a spot, and its place there.
     pub(crate) const fn of(spot: Spot) -> (usize, usize) {
         (spot as usize / Self::SIZE, spot as usize % Self::SIZE)
@@ -23,6 +26,20 @@ impl Group {
         self.0 &= !(1 << place);
     }
 
+    pub(crate) const fn contains(self, place: usize) -> bool {
+        self.0 & 1 << place != 0
+    }
+
+    /// Those who are in one of both.
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Those who are in both.
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// Those at or after `place`.
     pub(crate) const fn from(self, place: usize) -> Self {
         Self(self.0 & (u32::MAX << place))
@@ -31,6 +48,11 @@ impl Group {
     /// Those before `place`.
     pub(crate) const fn before(self, place: usize) -> Self {
         Self(self.0 & !(u32::MAX << place))
+    }
+
+    /// Their spots, if this is the group at `at`.
+    pub(crate) fn spots(self, at: usize) -> impl DoubleEndedIterator<Item = Spot> {
+        self.map(move |place| (at * Self::SIZE + place) as Spot)
     }
 }
 

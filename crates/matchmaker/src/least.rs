@@ -27,11 +27,6 @@ impl Least {
         Self { levels }
     }
 
-    /// The number at `place`.
-    pub(crate) fn get(&self, place: usize) -> i16 {
-        self.levels[0][place]
-    }
-
     /// Puts `number` at `place`.
     pub(crate) fn set(&mut self, place: usize, number: i16) {
         let (mut place, mut number) = (place, number);

@@ -15,37 +15,33 @@ use crate::{Pair, Pairing, Policy, Terms, Ticket, Waiting, Why};
 /// be paired with, and who finds nobody then will not be found by a later one either.
 ///
 /// A ticket's search costs a few steps near its rating, however many there are. Each exclusion and recent
-/// opponent costs at most one more look in each time control, as a pair is looked at once. So the whole is
-/// two sorts and work in proportion to the tickets, their time controls and their lists.
+/// opponent costs at most one more look, as a pair is looked at once. So the whole is two sorts and work in
+/// proportion to the tickets, their time controls and their lists.
 ///
 /// # Errors
 /// There are more than [`TICKETS_MAX`](crate::TICKETS_MAX) tickets.
 pub fn pair<'a>(tickets: &'a [Ticket], now_ms: u64, policy: &Policy) -> Result<Pairing<'a>, TooManyTickets> {
     let queue = Queue::new(tickets, now_ms, policy)?;
     let mut lanes = Lanes::new(&queue);
-    let mut is_paired = vec![false; queue.waiters.len()];
-    let mut pairs = Vec::with_capacity(queue.waiters.len() / 2);
-    for (rank, older) in queue.waiters.iter().enumerate() {
-        if is_paired[rank] {
+    let (mut pairs, mut left) = (Vec::with_capacity(queue.waiters.len() / 2), Vec::new());
+    for chooser in queue.by_age.iter().copied() {
+        if !lanes.has(chooser) {
             continue;
         }
-        lanes.remove(&queue, older);
-        // Nearly always the nearest may be met. Asking for lists last keeps all others out of the caches.
+        lanes.remove(chooser);
+        let older = queue.waiter(chooser);
         let may_meet = |younger: &Waiter| may_meet(&queue, older, younger, now_ms, policy);
-        let best = match lanes.best(&queue, older, |_| true) {
-            Some(nearest) if !may_meet(queue.waiter(nearest.rank)) => lanes.best(&queue, older, may_meet),
-            nearest => nearest,
-        };
-        if let Some(Found { rank: other, .. }) = best
-            && let Some(pair) = explain(&queue, older, queue.waiter(other), now_ms, policy)
+        let best = lanes.best(&queue, chooser, may_meet);
+        if let Some(Found { spot, .. }) = best
+            && let Some(pair) = explain(&queue, older, queue.waiter(spot), now_ms, policy)
         {
-            lanes.remove(&queue, queue.waiter(other));
-            is_paired[rank] = true;
-            is_paired[other as usize] = true;
+            lanes.remove(spot);
             pairs.push(pair);
+        } else {
+            left.push(chooser);
         }
     }
-    let mut waiting = leftover::explain(&queue, &is_paired, policy);
+    let mut waiting = leftover::explain(&queue, left, policy);
     waiting.extend(queue.second.iter().map(|(ticket, first)| Waiting {
         ticket,
         window_points: policy.window_points(ticket, now_ms),

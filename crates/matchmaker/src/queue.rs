@@ -25,14 +25,14 @@ const ID_BITS: u32 = 20;
 const MOMENT_MAX: u64 = u64::MAX >> (ID_BITS + PLACE_BITS);
 const _: () = assert!(TICKETS_MAX <= 1 << PLACE_BITS);
 
-/// A ticket that takes part, with what the search needs of it in half a cache line.
-#[derive(Clone, Copy)]
+/// A ticket that takes part, with all that the search needs of it: so little that what is near is in few cache
+/// lines.
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Waiter {
     pub(crate) sketch: Sketch,
+    pub(crate) rank: Rank,
     /// Where the ticket stands in the input.
     place: u32,
-    /// Where it stands by rating.
-    pub(crate) spot: Spot,
     pub(crate) points: i16,
     /// From 0 to [`Policy::POINTS_MAX`].
     pub(crate) window_points: i16,
@@ -40,30 +40,22 @@ pub(crate) struct Waiter {
     pub(crate) is_past_bound: bool,
 }
 
-/// What a search has to know of a ticket to pass it by: eight bytes, so that what is near is in one cache line.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Standing {
-    pub(crate) rank: Rank,
-    pub(crate) points: i16,
-    pub(crate) window_points: i16,
-}
-
-/// A place in [`Queue::waiters`]: how many are older.
+/// How many are older.
 pub(crate) type Rank = u32;
 
-/// A place in [`Queue::by_rating`].
+/// A place in [`Queue::waiters`].
 pub(crate) type Spot = u32;
 
 /// Everybody once.
 pub(crate) struct Queue<'a> {
     tickets: &'a [Ticket],
-    /// Oldest first.
-    pub(crate) waiters: Vec<Waiter>,
     /// From the lowest rating up, of equal ones the oldest first.
-    pub(crate) by_rating: Vec<Standing>,
+    pub(crate) waiters: Vec<Waiter>,
+    /// Oldest first.
+    pub(crate) by_age: Vec<Spot>,
     /// The lowest rating, points.
     lowest: i16,
-    /// For every rating from the lowest on, where it ends in `by_rating`.
+    /// For every rating from the lowest on, where it ends in `waiters`.
     ends: Vec<Spot>,
     /// Tickets of players who have an older one, each with that one.
     pub(crate) second: Vec<(&'a Ticket, &'a Ticket)>,
@@ -78,51 +70,58 @@ impl<'a> Queue<'a> {
         let read = (0..).zip(tickets).map(|(place, ticket)| {
             let waiter = Waiter {
                 sketch: ticket.sketch(),
+                rank: 0,
                 place,
-                spot: 0,
                 points: ticket.points(),
                 // `Policy::POINTS_MAX` fits.
                 window_points: i16::try_from(policy.window_points(ticket, now_ms)).unwrap_or(i16::MAX),
                 time_controls: ticket.time_controls(),
                 is_past_bound: policy.is_past_bound(ticket, now_ms),
             };
-            (waiter, age_key(ticket, now_ms, place))
+            let hash = u64::from(ticket.player_hash()) << u32::BITS | u64::from(place);
+            (waiter, (age_key(ticket, now_ms, place), hash))
         });
-        let (waiters, age_keys): (Vec<Waiter>, Vec<u64>) = read.unzip();
+        let (waiters, (age_keys, hashes)): (Vec<Waiter>, (Vec<u64>, Vec<u64>)) = read.unzip();
         let mut by_age = by_age(tickets, age_keys);
-        let second = take_second_tickets(tickets, &waiters, &mut by_age);
-        let waiters = by_age.iter().map(|place| waiters[*place as usize]).collect();
-        let mut queue = Self { tickets, waiters, by_rating: Vec::new(), lowest: 0, ends: Vec::new(), second };
-        queue.sort_by_rating();
-        Ok(queue)
+        let second = take_second_tickets(tickets, hashes, &mut by_age);
+        Ok(Self::by_rating(tickets, &waiters, by_age, second))
     }
 
     /// Counts the waiters into the order of their ratings: there are so few ratings that this is less work than
-    /// sorting.
-    fn sort_by_rating(&mut self) {
-        let points = || self.waiters.iter().map(|waiter| waiter.points);
-        self.lowest = points().min().unwrap_or(0);
+    /// sorting. `by_age` has the places of those who take part.
+    fn by_rating(
+        tickets: &'a [Ticket],
+        read: &[Waiter],
+        mut by_age: Vec<u32>,
+        second: Vec<(&'a Ticket, &'a Ticket)>,
+    ) -> Self {
+        let points = || read.iter().map(|waiter| waiter.points);
+        let lowest = points().min().unwrap_or(0);
         let highest = points().max().unwrap_or(0);
-        self.ends = vec![0; usize::from(highest.abs_diff(self.lowest)) + 1];
-        for waiter in &self.waiters {
-            self.ends[usize::from(waiter.points.abs_diff(self.lowest))] += 1;
+        let mut ends = vec![0; usize::from(highest.abs_diff(lowest)) + 1];
+        for points in points() {
+            ends[usize::from(points.abs_diff(lowest))] += 1;
+        }
+        for (second, _) in &second {
+            ends[usize::from(second.points().abs_diff(lowest))] -= 1;
         }
         let mut start = 0;
-        for end in &mut self.ends {
+        for end in &mut ends {
             start += mem::replace(end, start);
         }
-        self.by_rating = vec![Standing::default(); self.waiters.len()];
-        for (rank, waiter) in (0..).zip(&mut self.waiters) {
-            let end = &mut self.ends[usize::from(waiter.points.abs_diff(self.lowest))];
-            waiter.spot = *end;
-            let Waiter { points, window_points, .. } = *waiter;
-            self.by_rating[*end as usize] = Standing { rank, points, window_points };
+        let mut waiters = vec![Waiter::default(); by_age.len()];
+        for (rank, place) in (0..).zip(&mut by_age) {
+            let waiter = read[*place as usize];
+            let end = &mut ends[usize::from(waiter.points.abs_diff(lowest))];
+            waiters[*end as usize] = Waiter { rank, ..waiter };
+            *place = *end;
             *end += 1;
         }
+        Self { tickets, waiters, by_age, lowest, ends, second }
     }
 
-    pub(crate) fn waiter(&self, rank: Rank) -> &Waiter {
-        &self.waiters[rank as usize]
+    pub(crate) fn waiter(&self, spot: Spot) -> &Waiter {
+        &self.waiters[spot as usize]
     }
 
     pub(crate) fn ticket(&self, waiter: &Waiter) -> &'a Ticket {
@@ -161,15 +160,11 @@ fn by_age(tickets: &[Ticket], mut keys: Vec<u64>) -> Vec<u32> {
 /// Takes all tickets but a player's oldest out of `by_age`, and names that one with each.
 fn take_second_tickets<'a>(
     tickets: &'a [Ticket],
-    waiters: &[Waiter],
+    mut hashes: Vec<u64>,
     by_age: &mut Vec<u32>,
 ) -> Vec<(&'a Ticket, &'a Ticket)> {
     // Sorting by a hash of the name brings a player's tickets together. Names are read only where hashes are
     // the same.
-    let hashes = waiters
-        .iter()
-        .map(|waiter| u64::from(waiter.sketch.player_hash) << u32::BITS | u64::from(waiter.place));
-    let mut hashes: Vec<u64> = hashes.collect();
     hashes.sort_unstable();
     let mut second = Vec::new();
     for same in hashes.chunk_by(|a, b| a >> u32::BITS == b >> u32::BITS).filter(|same| same.len() > 1) {

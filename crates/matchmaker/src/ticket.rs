@@ -66,6 +66,7 @@ pub struct Ticket {
     /// Of the names in `listed`, in order: a look is nearly always over after these few bytes.
     listed_hashes: Box<[u32]>,
     listed: Box<[Listed]>,
+    player_hash: u32,
     sketch: Sketch,
 }
 
@@ -83,32 +84,39 @@ pub(crate) struct Relation {
     pub(crate) was_met: bool,
 }
 
-/// The names of a ticket in two words, so that pairing seldom has to read them.
+/// The names of a ticket in one word, so that pairing seldom has to read them: a set of [`Self::LISTED_BITS`] for
+/// all whom the ticket excludes or its player met, and above that the two of them that stand for the player.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub(crate) struct Sketch {
-    /// A hash of the player's name, the same in every process: no key is drawn, as nothing is here. Whoever
-    /// makes hashes collide gains nothing, as names are compared then.
-    pub(crate) player_hash: u32,
-    /// The bits of all whom the ticket excludes or its player met.
-    listed_bits: u64,
-}
+pub(crate) struct Sketch(u64);
 
 impl Sketch {
-    fn new(player: &str, listed_hashes: &[u32]) -> Self {
-        let bits = listed_hashes.iter().map(|hash| bits(*hash));
-        Self { player_hash: hash(player), listed_bits: bits.fold(0, |all, bits| all | bits) }
+    /// As many as leave room for two numbers below 64.
+    const LISTED_BITS: u32 = 52;
+
+    fn new(player_hash: u32, listed_hashes: &[u32]) -> Self {
+        let listed = listed_hashes.iter().map(|hash| Self::of(*hash).own()).fold(0, |all, own| all | own);
+        Self(Self::of(player_hash).0 | listed)
+    }
+
+    /// Of a player who lists nobody. Two bits: of ten names in a list one other in nine has both, where one in six
+    /// has one.
+    const fn of(hash: u32) -> Self {
+        let [high, low] = [hash >> 16, hash & 0xffff];
+        let [high, low] = [(high * Self::LISTED_BITS) >> 16, (low * Self::LISTED_BITS) >> 16];
+        Self(((high | low << 6) as u64) << Self::LISTED_BITS)
+    }
+
+    /// The bits of the player.
+    const fn own(self) -> u64 {
+        let places = self.0 >> Self::LISTED_BITS;
+        1 << (places & 63) | 1 << (places >> 6)
     }
 
     /// Whether one of both may have the other in a list; if not, neither has.
     pub(crate) const fn may_list(self, other: Self) -> bool {
-        let (of_self, of_other) = (bits(self.player_hash), bits(other.player_hash));
-        self.listed_bits & of_other == of_other || other.listed_bits & of_self == of_self
+        let (of_self, of_other) = (self.own(), other.own());
+        self.0 & of_other == of_other || other.0 & of_self == of_self
     }
-}
-
-/// Two of 64: of ten names in a list one other in fourteen has both, where one in seven has one.
-const fn bits(hash: u32) -> u64 {
-    1 << (hash >> 26) | 1 << (hash >> 20 & 63)
 }
 
 fn hash(name: &str) -> u32 {
@@ -183,8 +191,10 @@ impl Ticket {
         check_names("exclusions", &content.exclusions, Self::EXCLUSIONS_MAX)?;
         check_names("recent_opponents", &content.recent_opponents, Self::RECENT_OPPONENTS_MAX)?;
         let (listed_hashes, listed) = listed(content.exclusions, content.recent_opponents);
+        let player_hash = hash(&content.player);
         Ok(Self {
-            sketch: Sketch::new(&content.player, &listed_hashes),
+            sketch: Sketch::new(player_hash, &listed_hashes),
+            player_hash,
             created_ms: content.created_ms,
             id: content.id,
             player: content.player.into(),
@@ -242,6 +252,10 @@ impl Ticket {
         self.rating_points
     }
 
+    pub(crate) const fn player_hash(&self) -> u32 {
+        self.player_hash
+    }
+
     pub(crate) const fn sketch(&self) -> Sketch {
         self.sketch
     }
@@ -260,7 +274,7 @@ impl Ticket {
 
     /// What it says of the player of `other`.
     pub(crate) fn relation_to(&self, other: &Self) -> Relation {
-        self.relation(other.sketch.player_hash, &other.player)
+        self.relation(other.player_hash, &other.player)
     }
 
     fn relation(&self, player_hash: u32, player: &str) -> Relation {
