@@ -13,7 +13,7 @@ use tower::{Layer, Service};
 use wire::ApiError;
 use wire::v1::ErrorReason;
 
-use crate::api_keys::ApiKeys;
+use crate::api_keys::LiveApiKeys;
 use crate::policy::{Access, Denied, MINT_PLAYER_TOKEN, Rpc};
 use crate::principal::{BackendPrincipal, Principal};
 use crate::token_verifier::TokenVerifier;
@@ -33,7 +33,7 @@ pub struct Auth {
     /// Judges the tokens of players.
     pub verifier: Arc<TokenVerifier>,
     /// Knows the keys of back ends and operators.
-    pub api_keys: ApiKeys,
+    pub api_keys: LiveApiKeys,
     /// Development mode: `MintPlayerToken` without a credential is taken for a back end's, so anyone can
     /// be anyone. Never in production.
     pub dev: bool,
@@ -58,15 +58,16 @@ impl Auth {
         if rpc.access == Access::Anyone {
             return Ok(None);
         }
+        let now_ms = (self.clock)();
         let principal = match Credential::of(headers)? {
             Some(Credential::Token(token)) => {
-                Some(Principal::Player(self.verifier.verify(token, (self.clock)()).map_err(|error| {
+                Some(Principal::Player(self.verifier.verify(token, now_ms).map_err(|error| {
                     tracing::debug!(%error, "token refused");
                     ApiError::from(error)
                 })?))
             }
             Some(Credential::ApiKey(key)) => {
-                Some(self.api_keys.holder(key).cloned().ok_or_else(credential_invalid)?)
+                Some(self.api_keys.holder(key, now_ms).ok_or_else(credential_invalid)?)
             }
             None if self.dev && rpc.method == MINT_PLAYER_TOKEN => {
                 Some(Principal::Backend(BackendPrincipal { name: DEV_BACKEND.into() }))

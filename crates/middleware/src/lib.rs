@@ -37,7 +37,7 @@
 //! let issuer = TokenIssuer::new(&[7; 32], "wts", "wts");
 //! let auth = Auth {
 //!     verifier: Arc::new(issuer.verifier()),
-//!     api_keys: ApiKeys::new(),
+//!     api_keys: ApiKeys::new().into(),
 //!     dev: false,
 //!     clock: Arc::new(|| 1_700_000_000_000),
 //! };
@@ -74,7 +74,7 @@ mod token_issuer;
 mod token_verifier;
 mod trace;
 
-pub use api_keys::{API_KEY_BYTES_MAX, ApiKeys};
+pub use api_keys::{API_KEY_BYTES_MAX, ApiKeys, LiveApiKeys};
 pub use auth::{API_KEY_HEADER, Auth, AuthLayer, AuthService, WallClock};
 pub use browser::{BrowserLayer, BrowserService};
 pub use deadline::{

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use middleware::{ApiKeys, Auth, TokenIssuer};
+use middleware::{Auth, LiveApiKeys, TokenIssuer};
 use store::keys::Signer;
 use store::{Clock, NodeId, Store};
 use thiserror::Error;
@@ -56,7 +56,7 @@ pub struct Server {
     /// Signs receipts and finished matches; shared by all nodes of a store.
     pub signer: Signer,
     /// The keys of back ends and operators.
-    pub api_keys: ApiKeys,
+    pub api_keys: LiveApiKeys,
     /// The secret that requests are remembered under; shared by all nodes of a store.
     pub request_secret: [u8; 32],
     /// Whether clients may ask for the API's descriptors.

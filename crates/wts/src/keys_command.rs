@@ -1,4 +1,4 @@
-//! `wts keys`: what an operator does with the secret keys of a server.
+//! `wts keys`: what an operator does with the secret keys of a server, and with the API keys of its callers.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,9 @@ use store::keys::{KeyFacts, KeySource, KeyState, Keys, Role};
 use store::{Clock as _, SystemClock};
 use whattheshell::prost_types::Timestamp;
 use whattheshell::sealing::KeyId;
+
+use crate::api_key_file::{self, ApiKeyFile};
+use crate::api_keys_command;
 
 /// What a running server has to do with a change.
 const RESTART: &str = "A running server has the keys that it started with: restart it, and every other node \
@@ -39,10 +42,19 @@ enum Task {
         /// The file
         file: PathBuf,
     },
-    /// Every key: its role, id, state and times, and the public key of those that sign. No secrets
+    /// Make an API key for a back end or an operator. It is shown once; its hash is kept
+    Create(api_keys_command::Create),
+    /// Take an API key away
+    Revoke(api_keys_command::Revoke),
+    /// Every key: its role, id, state and times, and the public key of those that sign; and every API key. No
+    /// secrets
     List {
         #[command(flatten)]
         place: Place,
+
+        /// The file of API keys. `api-keys` in the directory of `--data` if not given
+        #[arg(long, env = "WTS_API_KEYS", value_name = "FILE")]
+        api_keys: Option<PathBuf>,
 
         /// One JSON object
         #[arg(long)]
@@ -130,7 +142,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     match &arguments.task {
         Task::New { file } => make(&mut out, file)?,
-        Task::List { place, json } => list(&mut out, place, *json)?,
+        Task::Create(create) => api_keys_command::create(&mut out, create)?,
+        Task::Revoke(revoke) => api_keys_command::revoke(&mut out, revoke)?,
+        Task::List { place, api_keys, json } => list(&mut out, place, api_keys.as_deref(), *json)?,
         Task::Prepare { role, place } => prepare(&mut out, place, *role)?,
         Task::Promote { key, place } => promote(&mut out, place, key)?,
         Task::Retire { key, accept_loss, place } => retire(&mut out, place, key, *accept_loss)?,
@@ -152,11 +166,16 @@ fn make(out: &mut impl Write, file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn list(out: &mut impl Write, place: &Place, json: bool) -> anyhow::Result<()> {
+fn list(out: &mut impl Write, place: &Place, api_keys: Option<&Path>, json: bool) -> anyhow::Result<()> {
+    let api_keys = match api_keys {
+        Some(file) => ApiKeyFile::at(file),
+        None => ApiKeyFile::at(&place.data.join(api_key_file::FILE_NAME)),
+    };
     let keys = Keys::load(&place.file())?.facts();
     if json {
         let keys: Vec<_> = keys.iter().map(as_json).collect();
-        writeln!(out, "{}", json!({ "keys": keys }))?;
+        let api_keys = api_keys_command::list_json(&api_keys)?;
+        writeln!(out, "{}", json!({ "keys": keys, "api_keys": api_keys }))?;
         return Ok(());
     }
     let time = |stamp: Option<Stamp>| stamp.map_or_else(|| "-".to_owned(), utc);
@@ -173,7 +192,7 @@ fn list(out: &mut impl Write, place: &Place, json: bool) -> anyhow::Result<()> {
             time(key.until)
         )?;
     }
-    Ok(())
+    api_keys_command::list(out, &api_keys)
 }
 
 fn as_json(key: &KeyFacts) -> serde_json::Value {
@@ -241,8 +260,12 @@ const fn loss(role: Role) -> &'static str {
 
 /// A moment as RFC 3339 has it, in UTC.
 fn utc(stamp: Stamp) -> String {
-    let (seconds, ms) = (stamp.as_ms() / 1_000, stamp.as_ms() % 1_000);
-    let nanos = i32::try_from(ms * 1_000_000).unwrap_or_default();
-    i64::try_from(seconds)
-        .map_or_else(|_| stamp.to_string(), |seconds| Timestamp { seconds, nanos }.to_string())
+    utc_ms(stamp.as_ms())
+}
+
+/// The same of ms since 1970.
+pub(crate) fn utc_ms(at_ms: u64) -> String {
+    let nanos = i32::try_from(at_ms % 1_000 * 1_000_000).unwrap_or_default();
+    i64::try_from(at_ms / 1_000)
+        .map_or_else(|_| at_ms.to_string(), |seconds| Timestamp { seconds, nanos }.to_string())
 }

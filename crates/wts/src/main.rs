@@ -1,9 +1,12 @@
 //! What the Shell: serve, demo, play and check.
 
+mod api_key_file;
+mod api_keys_command;
 mod backup_socket;
 mod board;
 mod bots;
 mod configuration;
+mod credentials;
 mod data_directory;
 mod demo;
 mod demo_player;
@@ -69,7 +72,7 @@ enum Command {
     DemoPlayer(demo_player::Arguments),
     /// What happens in all matches, for a back end
     Feed(feed::Arguments),
-    /// List and rotate a server's secret keys
+    /// A server's secret keys, and the API keys of back ends and operators
     Keys(keys_command::Arguments),
     /// A match in this terminal: by invite, in a pool, or against a bot
     Play(play::Arguments),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clap::builder::RangedU64ValueParser;
 use clap::{ArgMatches, Args};
-use middleware::{ApiKeys, TokenIssuer};
+use middleware::TokenIssuer;
 use service::{NodeConfig, Server};
 use store::{Clock, SystemClock};
 use store_embedded::EmbeddedStore;
@@ -20,6 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
+use crate::credentials::{self, Credentials};
 use crate::store_options::{Opened, StoreOptions};
 use crate::{backup_socket, configuration, pools_file};
 
@@ -50,10 +51,8 @@ pub(crate) struct Arguments {
     #[arg(long, env = "WTS_DEV")]
     dev: bool,
 
-    /// A back end that may act for players and mint their tokens, NAME=SHA256 of its API key in hex;
-    /// may be repeated
-    #[arg(long = "backend", env = "WTS_BACKENDS", value_delimiter = ',', value_name = "NAME=SHA256")]
-    backends: Vec<String>,
+    #[command(flatten)]
+    credentials: Credentials,
 
     /// Seconds of silence after which a stream sends a heartbeat, 1 to 60
     #[arg(long, env = "WTS_HEARTBEAT_S", default_value_t = 10)]
@@ -109,12 +108,12 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
     // Connections of clients have threads of their own; what is left is little.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let (server, embedded) = server(arguments).await?;
+        let Made { server, embedded, api_keys } = server(arguments).await?;
         let listener = TcpListener::bind(arguments.listen)
             .await
             .with_context(|| format!("{} cannot be listened on", arguments.listen))?;
         let mut told = Told::listen()?;
-        greet(arguments, listener.local_addr()?)?;
+        greet(arguments, listener.local_addr()?, api_keys.has_backend())?;
         let backups = async {
             match embedded {
                 Some(store) => backup_socket::serve(arguments.store.directory(), store).await,
@@ -124,25 +123,29 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
         tokio::select! {
             served = server.serve(listener, async move { told.stop().await }) => served?,
             () = backups => {}
+            never = api_keys.follow() => match never {},
         }
         Ok(ExitCode::SUCCESS)
     })
 }
 
-/// The server, and its store if that is in a directory.
-async fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<EmbeddedStore>>)> {
+/// A server that is ready to serve.
+struct Made {
+    server: Server,
+    /// Its store, if that is in a directory.
+    embedded: Option<Arc<EmbeddedStore>>,
+    api_keys: credentials::Keys,
+}
+
+async fn server(arguments: &Arguments) -> anyhow::Result<Made> {
     if !HEARTBEAT_S.contains(&arguments.heartbeat_s) {
         bail!("--heartbeat-s is {} to {}", HEARTBEAT_S.start(), HEARTBEAT_S.end());
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
-    let mut api_keys = ApiKeys::new();
-    for backend in &arguments.backends {
-        let (name, digest) = parse_backend(backend)?;
-        api_keys = api_keys.backend(name, digest);
-    }
+    let api_keys = arguments.credentials.load(arguments.store.own_directory())?;
     let heartbeat = Duration::from_secs(arguments.heartbeat_s);
     let pools = pools_file::pools(arguments.pools.as_deref())?;
-    let has_reader = !arguments.backends.is_empty();
+    let has_reader = api_keys.has_backend();
     let Opened { keys, store, embedded } = arguments.store.open(Arc::clone(&clock), has_reader).await?;
     let server = Server {
         store,
@@ -160,11 +163,11 @@ async fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<Emb
             .token_seeds()
             .fold(TokenIssuer::new(keys.token_seed(), TOKEN_ISSUER, TOKEN_ISSUER), TokenIssuer::accepting),
         signer: keys.signer(),
-        api_keys,
+        api_keys: api_keys.live(),
         request_secret: *keys.request_secret(),
         reflection: !arguments.no_reflection,
     };
-    Ok((server, embedded))
+    Ok(Made { server, embedded, api_keys })
 }
 
 /// Cores that this process may use.
@@ -186,23 +189,8 @@ fn connections_max(asked: usize) -> anyhow::Result<usize> {
     Ok(asked.min(left))
 }
 
-/// `NAME=SHA256`: the key itself is never told to the server.
-fn parse_backend(text: &str) -> anyhow::Result<(&str, [u8; 32])> {
-    let wrong = || format!("--backend {text}: it is NAME=SHA256, 64 hexadecimal digits after the name");
-    let (name, hex) = text.split_once('=').with_context(wrong)?;
-    let digits = hex.as_bytes();
-    if !wire::is_id(name) || digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
-        bail!(wrong());
-    }
-    let mut digest = [0; 32];
-    for (byte, pair) in digest.iter_mut().zip(hex.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair)?, 16).with_context(wrong)?;
-    }
-    Ok((name, digest))
-}
-
 /// Says where the server is and what to try next. The first line is for programs too.
-fn greet(arguments: &Arguments, address: SocketAddr) -> anyhow::Result<()> {
+fn greet(arguments: &Arguments, address: SocketAddr, has_backend: bool) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "listening on http://{address}")?;
     writeln!(out, "{}", arguments.store)?;
@@ -215,9 +203,12 @@ fn greet(arguments: &Arguments, address: SocketAddr) -> anyhow::Result<()> {
             "  wts play --server http://{address} --as bob --accept invites/…   (ann is shown it)"
         )?;
         writeln!(out, "Or alone:\n  wts play --server http://{address} --as ann --bot 3")?;
-    } else if arguments.backends.is_empty() {
-        writeln!(out, "\nNobody can get a token: start with --dev to try it, or name a back end with")?;
-        writeln!(out, "  --backend NAME=$(printf %s \"$KEY\" | sha256sum | cut -d' ' -f1)")?;
+    } else if !has_backend {
+        writeln!(
+            out,
+            "\nNobody can get a token: start with --dev to try it, or make a key for a back end with"
+        )?;
+        writeln!(out, "  wts keys create backend NAME")?;
     }
     if !arguments.no_reflection {
         writeln!(out, "\nAny gRPC client can look around:")?;

@@ -181,6 +181,11 @@ impl StoreOptions {
     pub(crate) fn directory(&self) -> &Path {
         &self.data
     }
+
+    /// The same, if the store is in it.
+    pub(crate) fn own_directory(&self) -> Option<&Path> {
+        (!self.volatile && self.store.is_none()).then_some(self.data.as_path())
+    }
 }
 
 impl RedisOptions {

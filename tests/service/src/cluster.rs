@@ -355,7 +355,8 @@ fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Sig
         signer,
         api_keys: ApiKeys::new()
             .backend("lobby", ApiKeys::digest(API_KEY.as_bytes()))
-            .operator("olga", ApiKeys::digest(OPERATOR_KEY.as_bytes())),
+            .operator("olga", ApiKeys::digest(OPERATOR_KEY.as_bytes()))
+            .into(),
         request_secret: REQUEST_SECRET,
         reflection: setup.reflection,
     }

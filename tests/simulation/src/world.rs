@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use middleware::{ApiKeys, TokenIssuer};
+use middleware::{LiveApiKeys, TokenIssuer};
 use referee::Stamp;
 use rules::Seat;
 use sealing::MatchId;
@@ -192,7 +192,7 @@ impl World {
             config: NodeConfig { pools: Pools::none(), ..NodeConfig::default() },
             issuer: TokenIssuer::new(&[7; 32], "simulation", "simulation"),
             signer: self.signer.clone(),
-            api_keys: ApiKeys::new(),
+            api_keys: LiveApiKeys::default(),
             request_secret: [9; 32],
             reflection: false,
         };

@@ -40,7 +40,8 @@ pub(crate) fn auth() -> Auth {
         verifier: Arc::new(issuer().verifier()),
         api_keys: ApiKeys::new()
             .backend("lobby", ApiKeys::digest(BACKEND_KEY.as_bytes()))
-            .operator("olga", ApiKeys::digest(OPERATOR_KEY.as_bytes())),
+            .operator("olga", ApiKeys::digest(OPERATOR_KEY.as_bytes()))
+            .into(),
         dev: false,
         clock: Arc::new(|| NOW_MS),
     }
