@@ -58,7 +58,13 @@ async fn a_seal_beyond_the_limit_completes_or_fails_by_its_deadline() {
     assert_eq!(duel.seen_by(Seat::Black).await.status.unwrap().own_seal, None, "it did not get through");
 
     last.unwrap().abort();
-    let receipt = soon("the receipt", black.seal(1, cell("A1"))).await.unwrap();
+    // A busy machine may take longer than the deadline; whoever tries again gets the one seal there is.
+    let receipt = loop {
+        match soon("an answer", black.seal(1, cell("A1"))).await {
+            Ok(receipt) => break receipt,
+            Err(error) => assert!(error.is_uncertain(), "{error}"),
+        }
+    };
     let own = duel.seen_by(Seat::Black).await.status.unwrap().own_seal.unwrap();
     assert_eq!(own.commitment, receipt.commitment);
 }
