@@ -15,7 +15,7 @@ use wire::v1::ErrorReason;
 
 use crate::api_keys::LiveApiKeys;
 use crate::policy::{Access, Denied, MINT_PLAYER_TOKEN, Rpc};
-use crate::principal::{BackendPrincipal, Principal};
+use crate::principal::{BackendPrincipal, PlayerPrincipal, Principal};
 use crate::token_verifier::TokenVerifier;
 
 /// Tells the time of day, ms since 1970. Passed in: tests set it, and nothing here asks the machine.
@@ -37,6 +37,9 @@ pub struct Auth {
     /// Development mode: `MintPlayerToken` without a credential is taken for a back end's, so anyone can
     /// be anyone. Never in production.
     pub dev: bool,
+    /// Whether players are kept from strangers whose token has no age mark; see
+    /// [`PlayerPrincipal::is_sheltered`](crate::PlayerPrincipal::is_sheltered).
+    pub shelters: bool,
     /// Judges whether tokens have expired.
     pub clock: WallClock,
 }
@@ -47,6 +50,7 @@ impl fmt::Debug for Auth {
             .field("verifier", &self.verifier)
             .field("api_keys", &self.api_keys)
             .field("dev", &self.dev)
+            .field("shelters", &self.shelters)
             .finish_non_exhaustive()
     }
 }
@@ -60,12 +64,7 @@ impl Auth {
         }
         let now_ms = (self.clock)();
         let principal = match Credential::of(headers)? {
-            Some(Credential::Token(token)) => {
-                Some(Principal::Player(self.verifier.verify(token, now_ms).map_err(|error| {
-                    tracing::debug!(%error, "token refused");
-                    ApiError::from(error)
-                })?))
-            }
+            Some(Credential::Token(token)) => Some(Principal::Player(self.player(token, now_ms)?)),
             Some(Credential::ApiKey(key)) => {
                 Some(self.api_keys.holder(key, now_ms).ok_or_else(credential_invalid)?)
             }
@@ -76,6 +75,16 @@ impl Auth {
         };
         rpc.authorize(principal.as_ref())?;
         Ok(principal)
+    }
+
+    /// Whose token this is.
+    fn player(&self, token: &str, now_ms: u64) -> Result<PlayerPrincipal, ApiError> {
+        let mut player = self.verifier.verify(token, now_ms).map_err(|error| {
+            tracing::debug!(%error, "token refused");
+            ApiError::from(error)
+        })?;
+        player.is_sheltered = self.shelters && player.age.is_none();
+        Ok(player)
     }
 }
 

@@ -12,7 +12,8 @@
 //! 6. [`ReasonLayer`]: a reason for what the transport refuses by itself.
 //!
 //! [`Rpc`] is the one table of who may call what; [`TokenIssuer`] and [`TokenVerifier`] make and judge
-//! the tokens of players, [`ApiKeys`] the keys of back ends and operators.
+//! the tokens of players, whose issuer may also be a [`TrustedIssuer`]; [`ApiKeys`] the keys of back ends and
+//! operators.
 //!
 //! # Invariants
 //! - A path without a row in the table reaches no service; every RPC of the API has a row.
@@ -39,6 +40,7 @@
 //!     verifier: Arc::new(issuer.verifier()),
 //!     api_keys: ApiKeys::new().into(),
 //!     dev: false,
+//!     shelters: false,
 //!     clock: Arc::new(|| 1_700_000_000_000),
 //! };
 //! let service = ServiceBuilder::new()
@@ -73,6 +75,7 @@ mod revocable;
 mod token_issuer;
 mod token_verifier;
 mod trace;
+mod trusted_issuer;
 
 pub use api_keys::{API_KEY_BYTES_MAX, ApiKeys, LiveApiKeys};
 pub use auth::{API_KEY_HEADER, Auth, AuthLayer, AuthService, WallClock};
@@ -88,3 +91,4 @@ pub use token_issuer::{
 };
 pub use token_verifier::{TOKEN_BYTES_MAX, TOKEN_LEEWAY_MS, TokenError, TokenVerifier};
 pub use trace::{TraceBody, TraceFuture, TraceLayer, TraceService};
+pub use trusted_issuer::{ISSUER_KEYS_MAX, KeySetError, TokenAlgorithm, TrustedIssuer, TrustedIssuerConfig};

@@ -42,6 +42,9 @@ pub struct PlayerPrincipal {
     pub expires_ms: u64,
     /// What is known about the player's age. None counts as a child.
     pub age: Option<AgeMark>,
+    /// Whether he is kept from strangers: the server asks for an age mark and the token has none. He neither looks
+    /// for opponents in pools nor watches matches of others.
+    pub is_sheltered: bool,
 }
 
 /// A back end.

@@ -1,6 +1,7 @@
 //! Judges player tokens.
 
 use std::fmt;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -14,6 +15,7 @@ use wire::{ApiError, Collection};
 
 use crate::claims::{BOT_PREFIX, Claims, choose_provider, key_id};
 use crate::principal::{AgeMark, PlayerPrincipal, Scope};
+use crate::trusted_issuer::TrustedIssuer;
 
 /// The longest token that is looked at. One with every claim has about 600 bytes; the rest is room for
 /// long names of issuer and audience.
@@ -29,27 +31,37 @@ const VERIFIED_MAX: u64 = 20_000;
 
 /// Judges tokens by the issuers' public keys.
 ///
-/// Only EdDSA is taken, whatever a token's header says; `kid`, `iss`, `sub`, `aud`, `exp`, `nbf` and
+/// Of this server's own tokens only EdDSA is taken, whatever a token's header says; `kid`, `iss`, `sub`, `aud`, `exp`, `nbf` and
 /// `scope` are required. The signature is checked before any claim is believed, so that no forged token
 /// learns what would be wrong with it otherwise.
 ///
 /// A token that was verified is remembered by its SHA-256 until it expires: a signature costs about fifty
 /// times what everything else about a call's identity does. What is remembered belongs to this verifier's
-/// keys; another set of keys is another verifier.
+/// keys; another set of keys is another verifier. What was verified by the keys of a [`TrustedIssuer`] is
+/// verified again when those are replaced.
 pub struct TokenVerifier {
     keys: Vec<(String, DecodingKey)>,
     validation: Validation,
+    trusted: Option<Arc<TrustedIssuer>>,
     verified: Cache<[u8; 32], Verified>,
 }
 
 /// A token whose signature and claims hold, and when.
 #[derive(Clone)]
-struct Verified {
+pub(crate) struct Verified {
     player: PlayerPrincipal,
     valid_from_ms: u64,
+    /// By which of the trusted issuer's key sets; none for tokens of this server.
+    generation: Option<u64>,
 }
 
 impl Verified {
+    /// `nbf` in seconds, as the token has it.
+    pub(crate) fn new(player: PlayerPrincipal, nbf: u64, generation: Option<u64>) -> Self {
+        let valid_from_ms = nbf.saturating_mul(1_000).saturating_sub(TOKEN_LEEWAY_MS);
+        Self { player, valid_from_ms, generation }
+    }
+
     fn at(&self, now_ms: u64) -> Result<PlayerPrincipal, TokenError> {
         if now_ms < self.valid_from_ms {
             Err(TokenError::NotYetValid)
@@ -83,7 +95,14 @@ impl TokenVerifier {
         validation.validate_nbf = false;
         // `from_ed_der` takes the raw 32 bytes, in spite of its name.
         let keys = public_keys.iter().map(|key| (key_id(key), DecodingKey::from_ed_der(key)));
-        Self { keys: keys.collect(), validation, verified: Cache::new(VERIFIED_MAX) }
+        Self { keys: keys.collect(), validation, trusted: None, verified: Cache::new(VERIFIED_MAX) }
+    }
+
+    /// The same, which also takes the tokens of this issuer.
+    #[must_use]
+    pub fn trusting(mut self, issuer: Arc<TrustedIssuer>) -> Self {
+        self.trusted = Some(issuer);
+        self
     }
 
     /// The player that a token names, at this time (ms since 1970).
@@ -95,7 +114,8 @@ impl TokenVerifier {
             return Err(TokenError::TooLong);
         }
         let digest: [u8; 32] = Sha256::digest(token).into();
-        if let Some(verified) = self.verified.get(&digest) {
+        let remembered = self.verified.get(&digest);
+        if let Some(verified) = remembered.filter(|verified| self.is_current(verified)) {
             return verified.at(now_ms);
         }
         let verified = self.check(token)?;
@@ -104,31 +124,47 @@ impl TokenVerifier {
         Ok(player)
     }
 
+    /// Whether the keys that it was verified by are still taken.
+    fn is_current(&self, verified: &Verified) -> bool {
+        let now = || self.trusted.as_ref().map(|issuer| issuer.generation());
+        verified.generation.is_none() || verified.generation == now()
+    }
+
     /// Checks all of a token that does not depend on the time.
     fn check(&self, token: &str) -> Result<Verified, TokenError> {
         let header = decode_header(token).map_err(|_| TokenError::Malformed)?;
         let kid = header.kid.ok_or(TokenError::UnknownKey)?;
-        let (_, key) = self.keys.iter().find(|(id, _)| *id == kid).ok_or(TokenError::UnknownKey)?;
+        let Some((_, key)) = self.keys.iter().find(|(id, _)| *id == kid) else {
+            return self.trusted.as_ref().ok_or(TokenError::UnknownKey)?.check(token, &kid);
+        };
         let claims = decode::<Claims>(token, key, &self.validation).map_err(|e| reason(&e))?.claims;
-        let expires_ms = claims.exp.saturating_mul(1_000).saturating_add(TOKEN_LEEWAY_MS);
-        let valid_from_ms = claims.nbf.saturating_mul(1_000).saturating_sub(TOKEN_LEEWAY_MS);
-        Ok(Verified { player: principal(&claims, expires_ms)?, valid_from_ms })
+        let player = PlayerPrincipal {
+            // One that is not known here was made by a newer server and grants nothing.
+            scopes: claims.scope.split(' ').filter_map(Scope::parse).collect(),
+            ..player(&claims.sub, claims.exp, claims.wts_key.as_deref(), claims.wts_age.as_deref())?
+        };
+        Ok(Verified::new(player, claims.nbf, None))
     }
 }
 
-fn principal(claims: &Claims, expires_ms: u64) -> Result<PlayerPrincipal, TokenError> {
-    if claims.sub.starts_with(BOT_PREFIX) {
+/// A player without scopes: the part of his name after the slash, `exp` in seconds, his public key, his age mark.
+pub(crate) fn player(
+    id: &str,
+    exp: u64,
+    key: Option<&str>,
+    age: Option<&str>,
+) -> Result<PlayerPrincipal, TokenError> {
+    if id.starts_with(BOT_PREFIX) {
         return Err(TokenError::WrongClaims);
     }
-    let player = Collection::Players.name(&claims.sub).map_err(|_| TokenError::WrongClaims)?;
-    let public_key = claims.wts_key.as_deref().map(public_key).transpose()?;
     Ok(PlayerPrincipal {
-        player,
-        // A scope or an age mark that is not known here was made by a newer server and grants nothing.
-        scopes: claims.scope.split(' ').filter_map(Scope::parse).collect(),
-        public_key,
-        expires_ms,
-        age: claims.wts_age.as_deref().and_then(AgeMark::parse),
+        player: Collection::Players.name(id).map_err(|_| TokenError::WrongClaims)?,
+        scopes: Vec::new(),
+        public_key: key.map(public_key).transpose()?,
+        expires_ms: exp.saturating_mul(1_000).saturating_add(TOKEN_LEEWAY_MS),
+        // An age mark that is not known here was made by a newer server.
+        age: age.and_then(AgeMark::parse),
+        is_sheltered: false,
     })
 }
 
@@ -137,7 +173,7 @@ fn public_key(text: &str) -> Result<[u8; 32], TokenError> {
     bytes.try_into().map_err(|_| TokenError::WrongClaims)
 }
 
-fn reason(error: &Error) -> TokenError {
+pub(crate) fn reason(error: &Error) -> TokenError {
     match error.kind() {
         ErrorKind::InvalidSignature => TokenError::Forged,
         ErrorKind::InvalidAlgorithm => TokenError::WrongAlgorithm,

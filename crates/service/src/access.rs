@@ -65,6 +65,16 @@ impl Caller {
         }
     }
 
+    /// Refuses whoever is kept from strangers. A back end answers for the players that it names.
+    pub(crate) fn meets_strangers(&self) -> Result<(), ApiError> {
+        match &self.principal {
+            Some(Principal::Player(own)) if own.is_sheltered => {
+                Err(ApiError::new(ErrorReason::GuardianRequired))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// When the caller's token expires, ms since 1970; none for keys, which do not.
     pub(crate) fn expires_ms(&self) -> Option<u64> {
         match &self.principal {
@@ -102,7 +112,9 @@ impl Caller {
                 self.acting(player)?;
                 match game.seat_of(&own.player) {
                     Some(seat) => Ok(Viewer::Seat(seat)),
-                    None if game.settings.spectators == Spectators::Live => Ok(Viewer::Public),
+                    None if game.settings.spectators == Spectators::Live => {
+                        self.meets_strangers().map(|()| Viewer::Public)
+                    }
                     None => not_found(),
                 }
             }

@@ -32,6 +32,8 @@ pub struct NodeConfig {
     pub heartbeat: Duration,
     /// Whether everyone may mint tokens.
     pub dev: bool,
+    /// Whether players whose token has no age mark are kept from strangers: from pools, and from matches of others.
+    pub shelters: bool,
     /// Connections open at once; others wait until one ends. A descriptor each, so it is to be well below
     /// what the process may open: the store needs some too.
     pub connections_max: usize,
@@ -51,6 +53,7 @@ impl Default for NodeConfig {
         Self {
             heartbeat: Duration::from_secs(10),
             dev: false,
+            shelters: false,
             connections_max: CONNECTIONS_MAX,
             first_bytes_timeout: FIRST_BYTES_TIMEOUT,
             workers: 0,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use middleware::{Auth, LiveApiKeys, TokenIssuer};
+use middleware::{Auth, LiveApiKeys, TokenIssuer, TokenVerifier, TrustedIssuer};
 use store::keys::Signer;
 use store::{Clock, NodeId, Store};
 use thiserror::Error;
@@ -51,10 +51,12 @@ pub struct Server {
     pub clock: Arc<dyn Clock>,
     /// How it behaves.
     pub config: NodeConfig,
-    /// Makes players' tokens; those of others are not accepted.
+    /// Makes players' tokens.
     pub issuer: TokenIssuer,
     /// Signs receipts and finished matches; shared by all nodes of a store.
     pub signer: Signer,
+    /// An issuer whose tokens are taken beside those.
+    pub trusted_issuer: Option<Arc<TrustedIssuer>>,
     /// The keys of back ends and operators.
     pub api_keys: LiveApiKeys,
     /// The secret that requests are remembered under; shared by all nodes of a store.
@@ -124,11 +126,17 @@ impl Server {
     fn auth(&self) -> Auth {
         let clock = Arc::clone(&self.clock);
         Auth {
-            verifier: Arc::new(self.issuer.verifier()),
+            verifier: Arc::new(self.verifier()),
             api_keys: self.api_keys.clone(),
             dev: self.config.dev,
+            shelters: self.config.shelters,
             clock: Arc::new(move || clock.now_ms()),
         }
+    }
+
+    fn verifier(&self) -> TokenVerifier {
+        let own = self.issuer.verifier();
+        self.trusted_issuer.iter().fold(own, |verifier, issuer| verifier.trusting(Arc::clone(issuer)))
     }
 
     pub(crate) fn into_node(self, draining: watch::Receiver<bool>) -> Node {

@@ -54,6 +54,7 @@ impl Tickets {
         mut request: v1::CreateTicketRequest,
     ) -> Result<v1::Ticket, ApiError> {
         let player = caller.acting(&request.player)?;
+        caller.meets_strangers()?;
         let request_id = request::request_id(&request.request_id)?;
         let pool = self.pool(&request.pool)?;
         let draft = draft(caller, pool, &request)?;

@@ -30,12 +30,8 @@ const TEXT_BYTES_MAX: usize = 200;
 
 /// The reasons that no server sends yet: the limits, pools and bans that they tell of are not there.
 /// Clients may know them already; a later server sends them.
-pub const NOT_SENT_YET: [ErrorReason; 4] = [
-    ErrorReason::GuardianRequired,
-    ErrorReason::PlayerBanned,
-    ErrorReason::RateLimited,
-    ErrorReason::StreamLimit,
-];
+pub const NOT_SENT_YET: [ErrorReason; 3] =
+    [ErrorReason::PlayerBanned, ErrorReason::RateLimited, ErrorReason::StreamLimit];
 
 /// One row of the error table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

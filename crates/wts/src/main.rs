@@ -36,6 +36,7 @@ mod terminal;
 mod terms;
 mod time_text;
 mod token;
+mod trusted_accounts;
 mod vectors;
 mod verify;
 mod view;
@@ -79,7 +80,7 @@ enum Command {
     /// A finished match, turn by turn, once it is verified
     Replay(replay::Arguments),
     /// The server, in this process
-    Serve(serve::Arguments),
+    Serve(Box<serve::Arguments>),
     /// Check, back up or restore what a server keeps
     Store(store_command::Arguments),
     /// A token for a player

@@ -22,6 +22,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::credentials::{self, Credentials};
 use crate::store_options::{Opened, StoreOptions};
+use crate::trusted_accounts::{Followed, TrustedAccounts};
 use crate::{backup_socket, configuration, pools_file};
 
 /// What tokens name as their maker and as whom they are for.
@@ -53,6 +54,14 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     credentials: Credentials,
+
+    #[command(flatten)]
+    accounts: TrustedAccounts,
+
+    /// Keep players whose token has no age mark (`adult` or `guardian`) from strangers: they neither look for
+    /// opponents in pools nor watch matches of others. Back ends answer for the players that they name
+    #[arg(long, env = "WTS_REQUIRE_AGE_MARK")]
+    require_age_mark: bool,
 
     /// Seconds of silence after which a stream sends a heartbeat, 1 to 60
     #[arg(long, env = "WTS_HEARTBEAT_S", default_value_t = 10)]
@@ -108,12 +117,18 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
     // Connections of clients have threads of their own; what is left is little.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let Made { server, embedded, api_keys } = server(arguments).await?;
+        let Made { server, embedded, api_keys, accounts } = server(arguments).await?;
         let listener = TcpListener::bind(arguments.listen)
             .await
             .with_context(|| format!("{} cannot be listened on", arguments.listen))?;
         let mut told = Told::listen()?;
         greet(arguments, listener.local_addr()?, api_keys.has_backend())?;
+        let accounts = async {
+            match accounts {
+                Some(accounts) => accounts.follow().await,
+                None => std::future::pending().await,
+            }
+        };
         let backups = async {
             match embedded {
                 Some(store) => backup_socket::serve(arguments.store.directory(), store).await,
@@ -124,6 +139,7 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
             served = server.serve(listener, async move { told.stop().await }) => served?,
             () = backups => {}
             never = api_keys.follow() => match never {},
+            never = accounts => match never {},
         }
         Ok(ExitCode::SUCCESS)
     })
@@ -135,6 +151,7 @@ struct Made {
     /// Its store, if that is in a directory.
     embedded: Option<Arc<EmbeddedStore>>,
     api_keys: credentials::Keys,
+    accounts: Option<Followed>,
 }
 
 async fn server(arguments: &Arguments) -> anyhow::Result<Made> {
@@ -145,6 +162,7 @@ async fn server(arguments: &Arguments) -> anyhow::Result<Made> {
     let api_keys = arguments.credentials.load(arguments.store.own_directory())?;
     let heartbeat = Duration::from_secs(arguments.heartbeat_s);
     let pools = pools_file::pools(arguments.pools.as_deref())?;
+    let accounts = arguments.accounts.load().await?;
     let has_reader = api_keys.has_backend();
     let Opened { keys, store, embedded } = arguments.store.open(Arc::clone(&clock), has_reader).await?;
     let server = Server {
@@ -153,6 +171,7 @@ async fn server(arguments: &Arguments) -> anyhow::Result<Made> {
         config: NodeConfig {
             heartbeat,
             dev: arguments.dev,
+            shelters: arguments.require_age_mark,
             connections_max: connections_max(arguments.connections_max)?,
             workers: arguments.workers.unwrap_or_else(cores),
             match_retention: arguments.store.retention(),
@@ -163,11 +182,12 @@ async fn server(arguments: &Arguments) -> anyhow::Result<Made> {
             .token_seeds()
             .fold(TokenIssuer::new(keys.token_seed(), TOKEN_ISSUER, TOKEN_ISSUER), TokenIssuer::accepting),
         signer: keys.signer(),
+        trusted_issuer: accounts.as_ref().map(Followed::issuer),
         api_keys: api_keys.live(),
         request_secret: *keys.request_secret(),
         reflection: !arguments.no_reflection,
     };
-    Ok(Made { server, embedded, api_keys })
+    Ok(Made { server, embedded, api_keys, accounts })
 }
 
 /// Cores that this process may use.

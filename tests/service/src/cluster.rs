@@ -39,6 +39,8 @@ pub struct Setup {
     pub nodes: usize,
     /// Whether everyone may mint tokens.
     pub dev: bool,
+    /// Whether players without an age mark are kept from strangers.
+    pub shelters: bool,
     /// Whether the nodes serve reflection.
     pub reflection: bool,
     /// The silence after which a stream sends a heartbeat.
@@ -62,6 +64,7 @@ impl Default for Setup {
         Self {
             nodes: 1,
             dev: false,
+            shelters: false,
             reflection: true,
             heartbeat,
             system_time: false,
@@ -346,6 +349,7 @@ fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Sig
         config: NodeConfig {
             heartbeat: setup.heartbeat,
             dev: setup.dev,
+            shelters: setup.shelters,
             connections_max: setup.connections_max,
             first_bytes_timeout: setup.first_bytes_timeout,
             workers: setup.workers,
@@ -353,6 +357,7 @@ fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Sig
         },
         issuer: issuer(),
         signer,
+        trusted_issuer: None,
         api_keys: ApiKeys::new()
             .backend("lobby", ApiKeys::digest(API_KEY.as_bytes()))
             .operator("olga", ApiKeys::digest(OPERATOR_KEY.as_bytes()))

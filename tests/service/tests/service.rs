@@ -60,6 +60,7 @@ mod service {
     mod seats;
     mod secrecy;
     mod server_info;
+    mod sheltered;
     mod shutdown;
     mod signed;
     mod simultaneous;

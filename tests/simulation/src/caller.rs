@@ -50,6 +50,7 @@ impl Caller {
             public_key: None,
             expires_ms: u64::MAX,
             age: None,
+            is_sheltered: false,
         });
         let line = Line { network: Arc::clone(&self.network), node, principal, doubles };
         Clients {

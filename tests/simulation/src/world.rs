@@ -192,6 +192,7 @@ impl World {
             config: NodeConfig { pools: Pools::none(), ..NodeConfig::default() },
             issuer: TokenIssuer::new(&[7; 32], "simulation", "simulation"),
             signer: self.signer.clone(),
+            trusted_issuer: None,
             api_keys: LiveApiKeys::default(),
             request_secret: [9; 32],
             reflection: false,

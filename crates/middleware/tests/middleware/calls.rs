@@ -42,6 +42,7 @@ pub(crate) fn auth() -> Auth {
             .backend("lobby", ApiKeys::digest(BACKEND_KEY.as_bytes()))
             .operator("olga", ApiKeys::digest(OPERATOR_KEY.as_bytes()))
             .into(),
+        shelters: false,
         dev: false,
         clock: Arc::new(|| NOW_MS),
     }

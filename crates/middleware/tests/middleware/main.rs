@@ -7,3 +7,4 @@ mod policy;
 mod reason;
 mod tokens;
 mod trace;
+mod trusted;

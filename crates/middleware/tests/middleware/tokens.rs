@@ -76,6 +76,7 @@ fn a_token_names_its_player_with_all_that_was_asked_for() {
         public_key: Some([9; 32]),
         expires_ms: expires_ms + TOKEN_LEEWAY_MS,
         age: Some(AgeMark::Guardian),
+        is_sheltered: false,
     };
     assert_eq!(verify(&token), Ok(expected));
 }

@@ -1,5 +1,6 @@
 //! The commands of the `wts` binary, run as processes.
 
+mod accounts;
 mod api_keys;
 mod bots;
 mod configuration;

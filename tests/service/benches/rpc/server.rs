@@ -213,6 +213,7 @@ fn service(store: Arc<dyn Store>, clock: Arc<dyn Clock>, keys: &Keys) -> Server 
         },
         issuer: TokenIssuer::new(keys.token_seed(), "whattheshell", "whattheshell"),
         signer: keys.signer(),
+        trusted_issuer: None,
         api_keys: ApiKeys::new().backend("bench", ApiKeys::digest(API_KEY.as_bytes())).into(),
         request_secret: *keys.request_secret(),
         reflection: true,

@@ -20,6 +20,7 @@ async fn callers(cluster: &Cluster) -> Vec<(Caller, Option<Principal>)> {
             public_key: None,
             expires_ms: u64::MAX,
             age: None,
+            is_sheltered: false,
         };
         callers.push((caller, Some(Principal::Player(principal))));
     }
