@@ -9,7 +9,8 @@
 //! 3. `CatchPanicLayer` (the service's): a panic of a call is an answer, and traced.
 //! 4. [`DeadlineLayer`]: the time a call may take.
 //! 5. [`AuthLayer`]: the [`Principal`] in the request's extensions, or a refusal.
-//! 6. [`ReasonLayer`]: a reason for what the transport refuses by itself.
+//! 6. [`AuditLayer`]: what back ends and operators did is written down.
+//! 7. [`ReasonLayer`]: a reason for what the transport refuses by itself.
 //!
 //! [`Rpc`] is the one table of who may call what; [`TokenIssuer`] and [`TokenVerifier`] make and judge
 //! the tokens of players, whose issuer may also be a [`TrustedIssuer`]; [`ApiKeys`] the keys of back ends and
@@ -18,7 +19,8 @@
 //! # Invariants
 //! - A path without a row in the table reaches no service; every RPC of the API has a row.
 //! - Every refusal is an error of the table in `wire`, with its reason.
-//! - No credential, no body and no text that a caller chose is in a log, a span or a `Debug`.
+//! - No credential, no body and no text that a caller chose is in a log, a span or a `Debug`. The audit log names
+//!   the player and the resource that a back end or an operator acted on, and nothing else.
 //! - Whatever is refused about a credential, the answer does not depend on which keys exist.
 //! - Nothing here asks the machine for the time of day; [`WallClock`] is passed in. Time-outs run by the
 //!   runtime's clock.
@@ -64,6 +66,7 @@
 //! ```
 
 mod api_keys;
+mod audit;
 mod auth;
 mod browser;
 mod claims;
@@ -78,6 +81,7 @@ mod trace;
 mod trusted_issuer;
 
 pub use api_keys::{API_KEY_BYTES_MAX, ApiKeys, LiveApiKeys};
+pub use audit::{AUDIT_TARGET, AuditFuture, AuditLayer, AuditNote, AuditService};
 pub use auth::{API_KEY_HEADER, Auth, AuthLayer, AuthService, WallClock};
 pub use browser::{BrowserLayer, BrowserService};
 pub use deadline::{

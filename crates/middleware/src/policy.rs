@@ -121,6 +121,21 @@ impl Rpc {
         RPCS.iter().find(|rpc| rpc.method == method && rpc.service == service)
     }
 
+    /// Whether it changes nothing, as its name says: the API keeps to the verbs of the API design guide.
+    ///
+    /// ```
+    /// # use middleware::Rpc;
+    /// let rpc = |path| Rpc::by_path(path).expect("it is in the table");
+    /// assert!(rpc("/whattheshell.v1.MatchService/GetMatch").reads());
+    /// assert!(!rpc("/whattheshell.v1.PlayerService/MintPlayerToken").reads());
+    /// ```
+    #[must_use]
+    pub fn reads(&self) -> bool {
+        ["Get", "List", "Watch", "Inspect", "Check", "ServerReflectionInfo"]
+            .iter()
+            .any(|verb| self.method.starts_with(verb))
+    }
+
     /// The HTTP path: `/whattheshell.v1.MatchService/SealMove`.
     #[must_use]
     pub fn path(&self) -> String {

@@ -1,6 +1,6 @@
 //! Who a call acts for, and what he may see.
 
-use middleware::{Deadline, Principal};
+use middleware::{AuditNote, Deadline, Principal};
 use referee::{Match, Spectators};
 use rules::Seat;
 use sealing::PublicKey;
@@ -15,13 +15,19 @@ use crate::convert::{match_name, request};
 pub(crate) struct Caller {
     principal: Option<Principal>,
     deadline: Option<Deadline>,
+    /// Where what the call is about is written down, if it is.
+    audit: Option<AuditNote>,
 }
 
 impl Caller {
     /// The caller as the layers have found him.
     pub(crate) fn of<T>(request: &tonic::Request<T>) -> Self {
         let extensions = request.extensions();
-        Self { principal: extensions.get().cloned(), deadline: extensions.get().copied() }
+        Self {
+            principal: extensions.get().cloned(),
+            deadline: extensions.get().copied(),
+            audit: extensions.get().cloned(),
+        }
     }
 
     /// When he stops to wait for what he asked.
@@ -45,7 +51,18 @@ impl Caller {
             Some(Principal::Backend(_) | Principal::Operator(_)) if player.is_empty() => {
                 Err(ApiError::required("player"))
             }
-            Some(Principal::Backend(_) | Principal::Operator(_)) => request::acting_player(player),
+            Some(Principal::Backend(_) | Principal::Operator(_)) => {
+                let player = request::acting_player(player)?;
+                self.audit.iter().for_each(|audit| audit.player(player));
+                Ok(player)
+            }
+        }
+    }
+
+    /// Writes down which resource the call is about, by its well-formed name.
+    pub(crate) fn acts_on(&self, name: impl FnOnce() -> String) {
+        if let Some(audit) = &self.audit {
+            audit.object(name());
         }
     }
 
@@ -95,6 +112,7 @@ impl Caller {
     /// The seat that the call may act in.
     pub(crate) fn seat(&self, player: &str, game: &Match) -> Result<Seat, ApiError> {
         let player = self.acting_name(player)?;
+        self.acts_on(|| match_name(game.id));
         if let Some(seat) = game.seat_of(player) {
             return Ok(seat);
         }
@@ -106,6 +124,7 @@ impl Caller {
     /// What the caller may see of a match; NOT_FOUND if nothing.
     pub(crate) fn viewer(&self, player: &str, game: &Match) -> Result<Viewer, ApiError> {
         let not_found = || Err(ApiError::not_found(&match_name(game.id)));
+        self.acts_on(|| match_name(game.id));
         match &self.principal {
             None => Err(ApiError::new(ErrorReason::TokenMissing)),
             Some(Principal::Player(own)) => {

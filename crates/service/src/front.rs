@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Response;
-use middleware::{Auth, AuthLayer, BrowserLayer, DeadlineLayer, ReasonLayer, TraceLayer};
+use middleware::{AuditLayer, Auth, AuthLayer, BrowserLayer, DeadlineLayer, ReasonLayer, TraceLayer};
 use tokio::sync::watch;
 use tonic::Status;
 use tonic::body::Body;
@@ -72,6 +72,7 @@ impl Front {
             .layer(DeadlineLayer::default())
             .layer(DrainLayer::new(draining.clone()))
             .layer(AuthLayer::new(self.auth))
+            .layer(AuditLayer)
             .layer(ReasonLayer)
             .into_inner();
         let stop = async move {

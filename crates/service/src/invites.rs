@@ -81,6 +81,7 @@ impl Invites {
             closing: None,
         };
         let stored = store.create_invite(made).await.map_err(errors::store)?;
+        caller.acts_on(|| invite_name(stored.id));
         Ok(v1::CreateInviteResponse { invite: Some(invite::to_wire(&stored, now)), join_secret })
     }
 
@@ -91,7 +92,7 @@ impl Invites {
         request: &v1::GetInviteRequest,
     ) -> Result<v1::Invite, ApiError> {
         let player = caller.acting_or_backend(&request.player)?;
-        let (invite, now) = self.load(&request.name).await?;
+        let (invite, now) = self.load(caller, &request.name).await?;
         let involved = player.as_ref().is_none_or(|player| is_involved(&invite, player));
         if !involved && !opens(&invite, &request.join_secret) {
             return Err(ApiError::not_found(&request.name));
@@ -109,7 +110,7 @@ impl Invites {
         let player = caller.acting(&request.player)?;
         let request_id = request::request_id(&request.request_id)?;
         let public_key = caller.key(&request.public_key)?;
-        let (invite, _) = self.load(&request.name).await?;
+        let (invite, _) = self.load(caller, &request.name).await?;
         if invite.inviter == player {
             let what = "an inviter cannot accept his own invite";
             let error = ApiError::new(ErrorReason::NotAParticipant).with_message(what);
@@ -141,7 +142,7 @@ impl Invites {
     ) -> Result<v1::Invite, ApiError> {
         let player = caller.acting(&request.player)?;
         let request_id = request::request_id(&request.request_id)?;
-        let (invite, _) = self.load(&request.name).await?;
+        let (invite, _) = self.load(caller, &request.name).await?;
         if invite.invitee.as_ref() != Some(&player) {
             return Err(ApiError::not_found(&request.name));
         }
@@ -157,7 +158,7 @@ impl Invites {
     ) -> Result<v1::Invite, ApiError> {
         let player = caller.acting(&request.player)?;
         let request_id = request::request_id(&request.request_id)?;
-        let (invite, _) = self.load(&request.name).await?;
+        let (invite, _) = self.load(caller, &request.name).await?;
         if invite.inviter != player {
             return Err(ApiError::not_found(&request.name));
         }
@@ -239,8 +240,9 @@ impl Invites {
         Ok(())
     }
 
-    async fn load(&self, name: &str) -> Result<(Invite, Stamp), ApiError> {
+    async fn load(&self, caller: &Caller, name: &str) -> Result<(Invite, Stamp), ApiError> {
         let id = request::invite_id("name", name)?;
+        caller.acts_on(|| invite_name(id));
         self.node.store.invite(id).await.map_err(|error| errors::store_on(name, error))
     }
 

@@ -40,6 +40,7 @@ impl MatchmakingService for Matchmaking {
     ) -> Result<Response<v1::CreateTicketResponse>, Status> {
         let caller = Caller::of(&request);
         let ticket = self.tickets.create(&caller, request.into_inner()).await?;
+        caller.acts_on(|| ticket.name.clone());
         Ok(Response::new(v1::CreateTicketResponse { ticket: Some(ticket) }))
     }
 
@@ -59,6 +60,7 @@ impl MatchmakingService for Matchmaking {
     ) -> Result<Response<v1::RenewTicketResponse>, Status> {
         let caller = Caller::of(&request);
         let ticket = self.tickets.renew(&caller, request.get_ref()).await?;
+        caller.acts_on(|| ticket.name.clone());
         Ok(Response::new(v1::RenewTicketResponse { ticket: Some(ticket) }))
     }
 
@@ -77,6 +79,7 @@ impl MatchmakingService for Matchmaking {
     ) -> Result<Response<v1::CancelTicketResponse>, Status> {
         let caller = Caller::of(&request);
         let ticket = self.tickets.cancel(&caller, request.get_ref()).await?;
+        ticket.iter().for_each(|ticket| caller.acts_on(|| ticket.name.clone()));
         Ok(Response::new(v1::CancelTicketResponse { ticket }))
     }
 

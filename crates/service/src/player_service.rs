@@ -60,9 +60,11 @@ impl PlayerService for Players {
         &self,
         request: Request<v1::MintPlayerTokenRequest>,
     ) -> Result<Response<v1::MintPlayerTokenResponse>, Status> {
+        let caller = Caller::of(&request);
         let new = new_token(request.get_ref())?;
         let minted = self.node.issuer.mint(&new, self.node.clock.now_ms());
         let (token, expires_ms) = minted.map_err(not_minted)?;
+        caller.acts_on(|| new.player.clone());
         let expire_time = Some(timestamp(Stamp::from_ms(expires_ms)));
         Ok(Response::new(v1::MintPlayerTokenResponse { token, expire_time }))
     }

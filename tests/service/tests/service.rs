@@ -9,6 +9,7 @@ mod service {
     mod rust_client;
     mod scripted_match;
 
+    mod audited;
     mod bot_matches;
     mod browsers;
     mod client_feed;
