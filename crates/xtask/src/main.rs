@@ -57,6 +57,8 @@ enum Task {
     Lint,
     /// Check the clients in Python and TypeScript, and let each play a match; needs a debug build
     Foreign,
+    /// Run the fuzz targets for a while each, on the nightly toolchain
+    Fuzz(fuzz::Arguments),
     /// Kill a server at random moments while clients play: nothing acknowledged may be lost
     Kill(kill::Arguments),
     /// Play simulated matches while all kinds of things go wrong: no invariant may break
@@ -97,6 +99,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         }
         Task::Lint => lint::run(false),
         Task::Foreign => foreign::run(),
+        Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Kill(arguments) => kill::run(&arguments),
         Task::Simulate(arguments) => simulate::run(&arguments),
         Task::Chaos(arguments) => chaos::run(&arguments),

@@ -152,7 +152,11 @@ const LONG_STAGES: &[Stage] = &[
         why: "as `chaos`",
         work: Work::Own(|| chaos::run(&chaos::Arguments { seed: 1, ..Default::default() })),
     },
-    Stage { name: "fuzz", why: "an input breaks a promise", work: Work::Own(fuzz::run) },
+    Stage {
+        name: "fuzz",
+        why: "an input breaks a promise",
+        work: Work::Own(|| fuzz::run(&fuzz::Arguments::default())),
+    },
     Stage { name: "benches", why: "a bench does not run", work: Work::Own(|| bench::run(None, false)) },
 ];
 
