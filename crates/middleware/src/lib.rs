@@ -9,7 +9,8 @@
 //! 3. `CatchPanicLayer` (the service's): a panic of a call is an answer, and traced.
 //! 4. [`DeadlineLayer`]: the time a call may take.
 //! 5. [`AuthLayer`]: the [`Principal`] in the request's extensions, or a refusal.
-//! 6. [`ReasonLayer`]: a reason for what the transport refuses by itself.
+//! 6. [`LimitLayer`]: a refusal where the node, or the principal's part of it, is used up.
+//! 7. [`ReasonLayer`]: a reason for what the transport refuses by itself.
 //!
 //! [`Rpc`] is the one table of who may call what; [`TokenIssuer`] and [`TokenVerifier`] make and judge
 //! the tokens of players, [`ApiKeys`] the keys of back ends and operators.
@@ -61,28 +62,38 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod allowance;
 mod api_keys;
 mod auth;
 mod browser;
+mod bucket;
 mod claims;
 mod deadline;
+mod limit;
+mod peer;
 mod policy;
 mod principal;
 mod reason;
+mod refusals;
 mod revocable;
 mod token_issuer;
 mod token_verifier;
 mod trace;
 
+pub use allowance::{Allowance, Allowances, CALLS_BURST_S, Usage, Usages};
 pub use api_keys::{API_KEY_BYTES_MAX, ApiKeys};
 pub use auth::{API_KEY_HEADER, Auth, AuthLayer, AuthService, WallClock};
 pub use browser::{BrowserLayer, BrowserService};
+pub use bucket::Bucket;
 pub use deadline::{
     Deadline, DeadlineBody, DeadlineFuture, DeadlineLayer, DeadlineService, UNARY_TIMEOUT_MAX_MS,
 };
+pub use limit::{LimitBody, LimitFuture, LimitLayer, LimitService};
+pub use peer::{Peer, PeerAddress};
 pub use policy::{Access, Denied, Rpc};
 pub use principal::{AgeMark, BackendPrincipal, OperatorPrincipal, PlayerPrincipal, Principal, Scope};
 pub use reason::{ReasonLayer, ReasonService};
+pub use refusals::{Limit, Refusals};
 pub use token_issuer::{
     MintError, NewToken, TOKEN_TTL_DEFAULT_MS, TOKEN_TTL_MAX_MS, TOKEN_TTL_MIN_MS, TokenIssuer,
 };

@@ -1,27 +1,48 @@
 //! Who a call acts for, and what he may see.
 
-use middleware::{Deadline, Principal};
+use std::sync::Arc;
+
+use middleware::{Deadline, Peer, Principal, Usage};
 use referee::{Match, Spectators};
 use rules::Seat;
 use sealing::PublicKey;
+use tokio::sync::watch;
 use wire::ApiError;
 use wire::v1::ErrorReason;
 
 use crate::convert::view::Viewer;
 use crate::convert::{match_name, request};
+use crate::node::Node;
 
 /// The caller of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     principal: Option<Principal>,
     deadline: Option<Deadline>,
+    peer: Option<Arc<Peer>>,
+    usage: Option<Arc<Usage>>,
 }
 
 impl Caller {
     /// The caller as the layers have found him.
     pub(crate) fn of<T>(request: &tonic::Request<T>) -> Self {
         let extensions = request.extensions();
-        Self { principal: extensions.get().cloned(), deadline: extensions.get().copied() }
+        Self {
+            principal: extensions.get().cloned(),
+            deadline: extensions.get().copied(),
+            peer: extensions.get().cloned(),
+            usage: extensions.get().cloned(),
+        }
+    }
+
+    /// What he uses of the node, where a stream is opened and he may not use all of it.
+    pub(crate) fn usage(&self) -> Option<&Usage> {
+        self.usage.as_deref()
+    }
+
+    /// Becomes true when a stream of his has to go on over another connection: where this one goes, or the node.
+    pub(crate) fn leaving(&self, node: &Node) -> watch::Receiver<bool> {
+        self.peer.as_ref().map_or(&node.draining, |peer| peer.leaving()).clone()
     }
 
     /// When he stops to wait for what he asked.

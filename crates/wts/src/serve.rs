@@ -21,6 +21,8 @@ use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
 use crate::store_options::{Opened, StoreOptions};
+use crate::tls_reload::Reload;
+use crate::transport_options::TransportOptions;
 use crate::{backup_socket, configuration, pools_file};
 
 /// What tokens name as their maker and as whom they are for.
@@ -69,6 +71,9 @@ pub(crate) struct Arguments {
     )]
     connections_max: usize,
 
+    #[command(flatten)]
+    transport: TransportOptions,
+
     /// Threads that serve connections, each of which stays with one of them. One a core if not given
     #[arg(
         long,
@@ -114,6 +119,7 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
             .await
             .with_context(|| format!("{} cannot be listened on", arguments.listen))?;
         let mut told = Told::listen()?;
+        let reload = Reload::listen(server.config.tls.clone().zip(arguments.transport.tls_files()))?;
         greet(arguments, listener.local_addr()?)?;
         let backups = async {
             match embedded {
@@ -124,6 +130,7 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
         tokio::select! {
             served = server.serve(listener, async move { told.stop().await }) => served?,
             () = backups => {}
+            () = reload.run() => {}
         }
         Ok(ExitCode::SUCCESS)
     })
@@ -137,25 +144,26 @@ async fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<Emb
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let mut api_keys = ApiKeys::new();
     for backend in &arguments.backends {
-        let (name, digest) = parse_backend(backend)?;
+        let (name, digest) = parse_backend("--backend", backend)?;
         api_keys = api_keys.backend(name, digest);
     }
     let heartbeat = Duration::from_secs(arguments.heartbeat_s);
     let pools = pools_file::pools(arguments.pools.as_deref())?;
-    let has_reader = !arguments.backends.is_empty();
+    let has_reader = !arguments.backends.is_empty() || arguments.transport.has_backend();
     let Opened { keys, store, embedded } = arguments.store.open(Arc::clone(&clock), has_reader).await?;
+    let config = NodeConfig {
+        heartbeat,
+        dev: arguments.dev,
+        connections_max: connections_max(arguments.connections_max)?,
+        workers: arguments.workers.unwrap_or_else(cores),
+        match_retention: arguments.store.retention(),
+        pools,
+        ..NodeConfig::default()
+    };
     let server = Server {
         store,
         clock,
-        config: NodeConfig {
-            heartbeat,
-            dev: arguments.dev,
-            connections_max: connections_max(arguments.connections_max)?,
-            workers: arguments.workers.unwrap_or_else(cores),
-            match_retention: arguments.store.retention(),
-            pools,
-            ..NodeConfig::default()
-        },
+        config: arguments.transport.set(config)?,
         issuer: keys
             .token_seeds()
             .fold(TokenIssuer::new(keys.token_seed(), TOKEN_ISSUER, TOKEN_ISSUER), TokenIssuer::accepting),
@@ -186,9 +194,9 @@ fn connections_max(asked: usize) -> anyhow::Result<usize> {
     Ok(asked.min(left))
 }
 
-/// `NAME=SHA256`: the key itself is never told to the server.
-fn parse_backend(text: &str) -> anyhow::Result<(&str, [u8; 32])> {
-    let wrong = || format!("--backend {text}: it is NAME=SHA256, 64 hexadecimal digits after the name");
+/// The value `NAME=SHA256` of an option: the key itself is never told to the server.
+pub(crate) fn parse_backend<'a>(option: &str, text: &'a str) -> anyhow::Result<(&'a str, [u8; 32])> {
+    let wrong = || format!("{option} {text}: it is NAME=SHA256, 64 hexadecimal digits after the name");
     let (name, hex) = text.split_once('=').with_context(wrong)?;
     let digits = hex.as_bytes();
     if !wire::is_id(name) || digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
@@ -204,24 +212,23 @@ fn parse_backend(text: &str) -> anyhow::Result<(&str, [u8; 32])> {
 /// Says where the server is and what to try next. The first line is for programs too.
 fn greet(arguments: &Arguments, address: SocketAddr) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "listening on http://{address}")?;
+    let url = format!("{}://{address}", arguments.transport.scheme());
+    writeln!(out, "listening on {url}")?;
     writeln!(out, "{}", arguments.store)?;
     if arguments.dev {
         warn_dev(&mut out, address)?;
         writeln!(out, "\nTry next, in two more terminals:")?;
-        writeln!(out, "  wts play --server http://{address} --as ann --invite bob")?;
-        writeln!(
-            out,
-            "  wts play --server http://{address} --as bob --accept invites/…   (ann is shown it)"
-        )?;
-        writeln!(out, "Or alone:\n  wts play --server http://{address} --as ann --bot 3")?;
-    } else if arguments.backends.is_empty() {
+        writeln!(out, "  wts play --server {url} --as ann --invite bob")?;
+        writeln!(out, "  wts play --server {url} --as bob --accept invites/…   (ann is shown it)")?;
+        writeln!(out, "Or alone:\n  wts play --server {url} --as ann --bot 3")?;
+    } else if arguments.backends.is_empty() && !arguments.transport.has_backend() {
         writeln!(out, "\nNobody can get a token: start with --dev to try it, or name a back end with")?;
         writeln!(out, "  --backend NAME=$(printf %s \"$KEY\" | sha256sum | cut -d' ' -f1)")?;
     }
     if !arguments.no_reflection {
         writeln!(out, "\nAny gRPC client can look around:")?;
-        writeln!(out, "  buf curl --protocol grpc --http2-prior-knowledge http://{address} --list-methods")?;
+        let plain = if url.starts_with("https") { "" } else { "--http2-prior-knowledge " };
+        writeln!(out, "  buf curl --protocol grpc {plain}{url} --list-methods")?;
     }
     out.flush()?;
     Ok(())
