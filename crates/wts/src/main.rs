@@ -7,6 +7,7 @@ mod configuration;
 mod data_directory;
 mod demo;
 mod demo_player;
+mod dial;
 mod feed;
 mod instinct;
 mod keys_command;
