@@ -9,8 +9,10 @@ mod service {
     mod rust_client;
     mod scripted_match;
 
+    mod aged;
     mod bot_matches;
     mod browsers;
+    mod call_limits;
     mod client_feed;
     mod client_home;
     mod client_receipts;
@@ -23,10 +25,13 @@ mod service {
     mod clocks;
     mod connections;
     mod descriptors;
+    mod drained;
     mod draws;
+    mod encrypted;
     mod expiry;
     mod feed;
     mod feed_over_redis;
+    mod floods;
     mod home_secrecy;
     mod indistinguishable;
     mod invites;
