@@ -14,6 +14,7 @@ use wire::ApiError;
 use wire::v1::ErrorReason;
 
 use crate::api_keys::LiveApiKeys;
+use crate::peer::Peer;
 use crate::policy::{Access, Denied, MINT_PLAYER_TOKEN, Rpc};
 use crate::principal::{BackendPrincipal, PlayerPrincipal, Principal};
 use crate::token_verifier::TokenVerifier;
@@ -56,8 +57,15 @@ impl fmt::Debug for Auth {
 }
 
 impl Auth {
-    /// Who makes this call: None is anonymous.
-    fn admit(&self, path: &str, headers: &HeaderMap) -> Result<Option<Principal>, ApiError> {
+    /// Who makes this call: None is anonymous. `connected` is the back end that the connection's certificate is of:
+    /// it makes the calls that show no credential of their own. A player's token beside it counts, since a back end
+    /// may pass on what its players ask; the key of anybody else leaves open who calls, and is refused.
+    fn admit(
+        &self,
+        path: &str,
+        headers: &HeaderMap,
+        connected: Option<&Arc<str>>,
+    ) -> Result<Option<Principal>, ApiError> {
         let rpc = Rpc::by_path(path).ok_or(Denied::UnknownRpc)?;
         if rpc.access == Access::Anyone {
             return Ok(None);
@@ -66,7 +74,16 @@ impl Auth {
         let principal = match Credential::of(headers)? {
             Some(Credential::Token(token)) => Some(Principal::Player(self.player(token, now_ms)?)),
             Some(Credential::ApiKey(key)) => {
-                Some(self.api_keys.holder(key, now_ms).ok_or_else(credential_invalid)?)
+                let holder = self.api_keys.holder(key, now_ms).ok_or_else(credential_invalid)?;
+                let is_connected =
+                    |name: &Arc<str>| matches!(&holder, Principal::Backend(backend) if backend.name == *name);
+                if !connected.is_none_or(is_connected) {
+                    return Err(credential_invalid());
+                }
+                Some(holder)
+            }
+            None if connected.is_some() => {
+                connected.map(|name| Principal::Backend(BackendPrincipal { name: Arc::clone(name) }))
             }
             None if self.dev && rpc.method == MINT_PLAYER_TOKEN => {
                 Some(Principal::Backend(BackendPrincipal { name: DEV_BACKEND.into() }))
@@ -182,7 +199,8 @@ where
     fn call(&mut self, mut request: Request<ReqBody>) -> Self::Future {
         hide(request.headers_mut(), &AUTHORIZATION);
         hide(request.headers_mut(), &API_KEY_HEADER);
-        match self.auth.admit(request.uri().path(), request.headers()) {
+        let connected = request.extensions().get::<Arc<Peer>>().and_then(|peer| peer.backend());
+        match self.auth.admit(request.uri().path(), request.headers(), connected) {
             Ok(principal) => {
                 let kind = principal.as_ref().map_or("anonymous", Principal::kind);
                 tracing::Span::current().record("principal", kind);

@@ -9,7 +9,8 @@
 //! 3. `CatchPanicLayer` (the service's): a panic of a call is an answer, and traced.
 //! 4. [`DeadlineLayer`]: the time a call may take.
 //! 5. [`AuthLayer`]: the [`Principal`] in the request's extensions, or a refusal.
-//! 6. [`AuditLayer`]: what back ends and operators did is written down.
+//! 6. [`LimitLayer`]: a refusal where the node, or the principal's part of it, is used up.
+//! 7. [`AuditLayer`]: what back ends and operators did is written down.
 //! 7. [`ReasonLayer`]: a reason for what the transport refuses by itself.
 //!
 //! [`Rpc`] is the one table of who may call what; [`TokenIssuer`] and [`TokenVerifier`] make and judge
@@ -65,31 +66,41 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod allowance;
 mod api_keys;
 mod audit;
 mod auth;
 mod browser;
+mod bucket;
 mod claims;
 mod deadline;
+mod limit;
+mod peer;
 mod policy;
 mod principal;
 mod reason;
+mod refusals;
 mod revocable;
 mod token_issuer;
 mod token_verifier;
 mod trace;
 mod trusted_issuer;
 
+pub use allowance::{Allowance, Allowances, CALLS_BURST_S, Usage, Usages};
 pub use api_keys::{API_KEY_BYTES_MAX, ApiKeys, LiveApiKeys};
 pub use audit::{AUDIT_TARGET, AuditFuture, AuditLayer, AuditNote, AuditService};
 pub use auth::{API_KEY_HEADER, Auth, AuthLayer, AuthService, WallClock};
 pub use browser::{BrowserLayer, BrowserService};
+pub use bucket::Bucket;
 pub use deadline::{
     Deadline, DeadlineBody, DeadlineFuture, DeadlineLayer, DeadlineService, UNARY_TIMEOUT_MAX_MS,
 };
+pub use limit::{LimitBody, LimitFuture, LimitLayer, LimitService};
+pub use peer::{Peer, PeerAddress};
 pub use policy::{Access, Denied, Rpc};
 pub use principal::{AgeMark, BackendPrincipal, OperatorPrincipal, PlayerPrincipal, Principal, Scope};
 pub use reason::{ReasonLayer, ReasonService};
+pub use refusals::{Limit, Refusals};
 pub use token_issuer::{
     MintError, NewToken, TOKEN_TTL_DEFAULT_MS, TOKEN_TTL_MAX_MS, TOKEN_TTL_MIN_MS, TokenIssuer,
 };

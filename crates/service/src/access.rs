@@ -1,14 +1,18 @@
 //! Who a call acts for, and what he may see.
 
-use middleware::{AuditNote, Deadline, Principal};
+use std::sync::Arc;
+
+use middleware::{AuditNote, Deadline, Peer, Principal, Usage};
 use referee::{Match, Spectators};
 use rules::Seat;
 use sealing::PublicKey;
+use tokio::sync::watch;
 use wire::ApiError;
 use wire::v1::ErrorReason;
 
 use crate::convert::view::Viewer;
 use crate::convert::{match_name, request};
+use crate::node::Node;
 
 /// The caller of a request.
 #[derive(Clone, Debug)]
@@ -17,6 +21,8 @@ pub(crate) struct Caller {
     deadline: Option<Deadline>,
     /// Where what the call is about is written down, if it is.
     audit: Option<AuditNote>,
+    peer: Option<Arc<Peer>>,
+    usage: Option<Arc<Usage>>,
 }
 
 impl Caller {
@@ -27,7 +33,19 @@ impl Caller {
             principal: extensions.get().cloned(),
             deadline: extensions.get().copied(),
             audit: extensions.get().cloned(),
+            peer: extensions.get().cloned(),
+            usage: extensions.get().cloned(),
         }
+    }
+
+    /// What he uses of the node, where a stream is opened and he may not use all of it.
+    pub(crate) fn usage(&self) -> Option<&Usage> {
+        self.usage.as_deref()
+    }
+
+    /// Becomes true when a stream of his has to go on over another connection: where this one goes, or the node.
+    pub(crate) fn leaving(&self, node: &Node) -> watch::Receiver<bool> {
+        self.peer.as_ref().map_or(&node.draining, |peer| peer.leaving()).clone()
     }
 
     /// When he stops to wait for what he asked.

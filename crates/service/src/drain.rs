@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use futures::future::Either;
 use http::{Request, Response};
+use middleware::Peer;
 use tokio::sync::watch;
 use tonic::Status;
 use tower::{Layer, Service};
@@ -15,8 +16,9 @@ use wire::v1::ErrorReason;
 /// What the paths of the API's own services begin with. Health is still to be asked.
 const OWN_PATHS: &str = "/whattheshell.";
 
-/// Refuses with SHUTTING_DOWN the calls that arrive once the node drains: those that its clients sent
-/// before they heard that it goes away. Calls that have begun pass it by.
+/// Refuses with SHUTTING_DOWN the calls that arrive once the node drains and their connection was told so: those
+/// that its client sent before it heard. Calls that have begun pass it by, and so do those of connections whose
+/// turn to go has not come yet.
 #[derive(Clone, Debug)]
 pub(crate) struct DrainLayer {
     draining: watch::Receiver<bool>,
@@ -50,6 +52,11 @@ fn is_set(draining: &watch::Receiver<bool>) -> bool {
     draining.has_changed().unwrap_or(true)
 }
 
+/// Whether the connection of a call was told to go.
+fn is_leaving<B>(request: &Request<B>) -> bool {
+    request.extensions().get::<Arc<Peer>>().is_none_or(|peer| peer.is_leaving())
+}
+
 impl<S, ReqBody, ResBody> Service<Request<ReqBody>> for DrainService<S>
 where
     S: Service<Request<ReqBody>, Response = Response<ResBody>>,
@@ -64,7 +71,8 @@ where
     }
 
     fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
-        if request.uri().path().starts_with(OWN_PATHS) && is_set(&self.draining) {
+        let is_own = || request.uri().path().starts_with(OWN_PATHS);
+        if is_set(&self.draining) && is_own() && is_leaving(&request) {
             let refused = Status::from(ApiError::new(ErrorReason::ShuttingDown));
             return Either::Left(ready(Ok(refused.into_http())));
         }

@@ -66,7 +66,7 @@ async fn open(node: Arc<Node>, caller: &Caller, cursor: &[u8]) -> Result<FeedStr
         positions,
         unread: (0..shards).map(Shard).collect(),
         read: VecDeque::new(),
-        draining: node.draining.clone(),
+        draining: caller.leaving(&node),
         quiet_since_ms: node.clock.now_ms(),
         expires_ms: caller.expires_ms().unwrap_or(u64::MAX),
         ended: false,

@@ -1,17 +1,21 @@
-//! What meets a call: the transport's bounds, the layers, and the RPC services behind them.
+//! What meets a call: the layers, and the RPC services behind them.
 
 use std::any::Any;
 use std::sync::Arc;
-use std::time::Duration;
 
+use futures::StreamExt as _;
 use http::Response;
-use middleware::{AuditLayer, Auth, AuthLayer, BrowserLayer, DeadlineLayer, ReasonLayer, TraceLayer};
+use middleware::{
+    AuditLayer, Auth, AuthLayer, BrowserLayer, DeadlineLayer, LimitLayer, ReasonLayer, TraceLayer, Usages,
+};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::service::Routes;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::{CatchPanicLayer, ResponseForPanic};
+use tracing::error;
 use wire::v1::feed_service_server::FeedServiceServer;
 use wire::v1::match_service_server::MatchServiceServer;
 use wire::v1::matchmaking_service_server::MatchmakingServiceServer;
@@ -26,22 +30,11 @@ use crate::matchmaking_service::Matchmaking;
 use crate::node::Node;
 use crate::player_service::Players;
 use crate::server::ServeError;
+use crate::transport::Transport;
 use crate::workers::Dealt;
 
 /// The largest request, bytes: the longest one, an invite with all its settings, is below 2 KiB.
 pub const REQUEST_BYTES_MAX: usize = 64 * 1024;
-
-/// Calls and streams open at once on one connection: a back end's whole fan-out, and a bound on what one
-/// peer can make the server keep.
-const STREAMS_PER_CONNECTION_MAX: u32 = 4_096;
-
-/// Bytes of request headers: a token is at most 4 KiB.
-const HEADER_BYTES_MAX: u32 = 16 * 1024;
-
-/// Silence on a connection after which the server asks whether anybody is there, and how long it waits
-/// for an answer. Phones vanish without a word.
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
-const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Serves connections, with layers and services of its own: every call has a copy of them, and what copies
 /// share is counted. Two cores that count at one place take turns, which costs a call more than all its layers.
@@ -52,42 +45,60 @@ pub(crate) struct Front {
     pub(crate) auth: Auth,
     /// Whether clients may ask for the API's descriptors.
     pub(crate) reflection: bool,
+    /// How connections are served.
+    pub(crate) transport: Transport,
+    /// What principals use of all of the node.
+    pub(crate) usages: Arc<Usages>,
+    /// Unary calls in flight here, at most.
+    pub(crate) in_flight_max: usize,
 }
 
 impl Front {
-    /// Serves these connections until `draining` is set, or can be no more, and the last call has ended.
+    /// Serves these connections until `draining` is set, or there are no more, and the last one has ended.
     ///
     /// # Errors
-    /// If the API cannot be set up or the transport fails.
+    /// If the API cannot be set up.
     pub(crate) async fn serve(
         self,
-        incoming: Dealt,
+        mut incoming: Dealt,
         mut draining: watch::Receiver<bool>,
     ) -> Result<(), ServeError> {
+        let refusals = Arc::clone(&self.transport.refusals);
         // The outermost first.
-        let layers = ServiceBuilder::new()
+        let service = ServiceBuilder::new()
             .layer(BrowserLayer)
             .layer(TraceLayer)
             .layer(CatchPanicLayer::custom(Panicked))
             .layer(DeadlineLayer::default())
             .layer(DrainLayer::new(draining.clone()))
             .layer(AuthLayer::new(self.auth))
+            .layer(LimitLayer::new(self.usages, self.in_flight_max, refusals))
             .layer(AuditLayer)
             .layer(ReasonLayer)
-            .into_inner();
-        let stop = async move {
-            let _ = draining.wait_for(|draining| *draining).await;
-        };
-        tonic::transport::Server::builder()
-            .accept_http1(true)
-            .max_concurrent_streams(STREAMS_PER_CONNECTION_MAX)
-            .http2_max_header_list_size(HEADER_BYTES_MAX)
-            .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
-            .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
-            .layer(layers)
-            .add_routes(routes(&self.node, &self.health, self.reflection)?)
-            .serve_with_incoming_shutdown(incoming, stop)
-            .await?;
+            .service(routes(&self.node, &self.health, self.reflection)?.prepare());
+        let (go, going) = watch::channel(None);
+        let mut open = JoinSet::new();
+        let (mut is_draining, mut is_over) = (false, false);
+        while !(open.is_empty() && (is_draining || is_over)) {
+            tokio::select! {
+                connection = incoming.next(), if !is_over => match connection {
+                    Some(connection) => {
+                        let transport = self.transport.clone();
+                        open.spawn(transport.serve(connection, service.clone(), going.clone()));
+                    }
+                    None => is_over = true,
+                },
+                Some(ended) = open.join_next() => {
+                    if ended.is_err() {
+                        error!("what serves a connection panicked");
+                    }
+                }
+                _ = draining.wait_for(|draining| *draining), if !is_draining => {
+                    is_draining = true;
+                    go.send_replace(Some(self.transport.going_spread(open.len())));
+                }
+            }
+        }
         Ok(())
     }
 }

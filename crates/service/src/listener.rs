@@ -1,63 +1,119 @@
-//! The listener: a bounded number of connections, none of which stays without having said anything.
+//! The listener: a bounded number of connections, of all and of each peer.
 //!
 //! Anybody who reaches the port can open connections, before any credential is looked at. So what one
 //! costs is bounded here, and a shortage of descriptors slows the node down instead of ending it.
 
-use std::convert::Infallible;
+use std::collections::HashMap;
 use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::stream::{self, BoxStream, StreamExt as _};
+use middleware::{Limit, PeerAddress, Refusals};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Sleep, sleep};
-use tonic::transport::server::{Connected, TcpConnectInfo};
+use tokio::time::sleep;
 use tracing::warn;
-
-/// How many bytes show that somebody speaks: HTTP/2's preface. Every useful HTTP/1 request is longer.
-const FIRST_BYTES: usize = 24;
 
 /// The pause after a failed accept. Without descriptors it fails again at once, and trying without a pause
 /// takes the whole core that could free some.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// The connections that come to `listener`, at most `connections_max` (at least 1) at a time. Others wait
-/// in the kernel's backlog until one ends. A connection whose first bytes take longer than
-/// `first_bytes_timeout` is closed.
+/// in the kernel's backlog until one ends. Those of a peer that has `per_peer_max` already are closed at once.
 pub(crate) fn connections(
     listener: TcpListener,
     connections_max: usize,
-    first_bytes_timeout: Duration,
+    per_peer_max: usize,
+    refusals: Arc<Refusals>,
 ) -> BoxStream<'static, Accepted> {
     let permits = Arc::new(Semaphore::new(connections_max.clamp(1, Semaphore::MAX_PERMITS)));
-    stream::unfold((listener, permits), move |(listener, permits)| async move {
-        // Nobody closes the semaphore, so the stream has no end.
-        let permit = Arc::clone(&permits).acquire_owned().await.ok()?;
-        let stream = accept(|| async { listener.accept().await?.0.into_std() }).await;
-        Some((Accepted { stream, permit, first_bytes_timeout }, (listener, permits)))
+    let peers = Peers { open: Arc::default(), per_peer_max };
+    stream::unfold((listener, permits, peers), move |(listener, permits, peers)| {
+        let refusals = Arc::clone(&refusals);
+        async move {
+            // Nobody closes the semaphore, so the stream has no end.
+            let permit = Arc::clone(&permits).acquire_owned().await.ok()?;
+            loop {
+                let (stream, address) = accept(|| listener.accept()).await;
+                let address = PeerAddress::from(address.ip());
+                let Some(place) = peers.place(address) else {
+                    refusals.count(Limit::ConnectionsPerPeer);
+                    continue;
+                };
+                let Ok(stream) = stream.into_std() else { continue };
+                let accepted = Accepted { stream, address, place: (place, permit) };
+                return Some((accepted, (listener, permits, peers)));
+            }
+        }
     })
     .boxed()
+}
+
+/// How many connections each peer has. Looked at when one begins or ends, not by calls.
+struct Peers {
+    open: Arc<Mutex<HashMap<PeerAddress, usize>>>,
+    per_peer_max: usize,
+}
+
+impl Peers {
+    /// A place for one more of this peer's; none if he has as many as he may.
+    fn place(&self, address: PeerAddress) -> Option<PeerPlace> {
+        let mut open = lock(&self.open);
+        let count = open.entry(address).or_default();
+        if *count >= self.per_peer_max {
+            return None;
+        }
+        *count += 1;
+        Some(PeerPlace { open: Arc::clone(&self.open), address })
+    }
+}
+
+fn lock(open: &Mutex<HashMap<PeerAddress, usize>>) -> MutexGuard<'_, HashMap<PeerAddress, usize>> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A connection's place among its peer's, free again once it is dropped.
+#[derive(Debug)]
+struct PeerPlace {
+    open: Arc<Mutex<HashMap<PeerAddress, usize>>>,
+    address: PeerAddress,
+}
+
+impl Drop for PeerPlace {
+    fn drop(&mut self) {
+        let mut open = lock(&self.open);
+        if let Some(count) = open.get_mut(&self.address) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(&self.address);
+            }
+        }
+    }
 }
 
 /// A connection that no runtime has yet.
 pub(crate) struct Accepted {
     stream: std::net::TcpStream,
-    permit: OwnedSemaphorePermit,
-    first_bytes_timeout: Duration,
+    address: PeerAddress,
+    place: (PeerPlace, OwnedSemaphorePermit),
 }
 
 impl Accepted {
     /// The connection on the runtime of the caller, which serves it; `worker` is told when it ends. None,
     /// which is logged, if the system refuses.
-    pub(crate) fn open(self, worker: Option<Arc<()>>) -> Option<Result<Connection, Infallible>> {
-        let Self { stream, permit, first_bytes_timeout } = self;
+    pub(crate) fn open(self, worker: Option<Arc<()>>) -> Option<Connection> {
+        let Self { stream, address, place } = self;
         match TcpStream::from_std(stream) {
-            Ok(stream) => Some(Ok(Connection::new(stream, (permit, worker), first_bytes_timeout))),
+            Ok(stream) => {
+                // It fails only if the peer is gone already, which the first read tells.
+                let _ = stream.set_nodelay(true);
+                Some(Connection { stream, address, _place: (place, worker) })
+            }
             Err(error) => {
                 warn!(%error, "an accepted connection cannot be served");
                 None
@@ -85,33 +141,19 @@ where
     }
 }
 
-/// One accepted connection. Its place is free again once it is dropped.
+/// One accepted connection. Its places are free again once it is dropped.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    // Fields are dropped in this order: the descriptor is closed before the place is given away.
+    // Fields are dropped in this order: the descriptor is closed before the places are given away.
     stream: TcpStream,
-    _place: (OwnedSemaphorePermit, Option<Arc<()>>),
-    first_bytes: Option<FirstBytes>,
-}
-
-/// What a connection still has to say, and until when.
-#[derive(Debug)]
-struct FirstBytes {
-    missing: usize,
-    timeout: Pin<Box<Sleep>>,
+    address: PeerAddress,
+    _place: ((PeerPlace, OwnedSemaphorePermit), Option<Arc<()>>),
 }
 
 impl Connection {
-    fn new(
-        stream: TcpStream,
-        place: (OwnedSemaphorePermit, Option<Arc<()>>),
-        first_bytes_timeout: Duration,
-    ) -> Self {
-        // It fails only if the peer is gone already, which the first read tells.
-        let _ = stream.set_nodelay(true);
-        let timeout = Box::pin(sleep(first_bytes_timeout));
-        let first_bytes = Some(FirstBytes { missing: FIRST_BYTES, timeout });
-        Self { stream, _place: place, first_bytes }
+    /// Where its peer is.
+    pub(crate) const fn address(&self) -> PeerAddress {
+        self.address
     }
 }
 
@@ -121,17 +163,7 @@ impl AsyncRead for Connection {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let filled = buffer.filled().len();
-        let polled = Pin::new(&mut self.stream).poll_read(cx, buffer);
-        let Some(first_bytes) = &mut self.first_bytes else { return polled };
-        let read = buffer.filled().len().saturating_sub(filled);
-        first_bytes.missing = first_bytes.missing.saturating_sub(read);
-        if first_bytes.missing == 0 {
-            self.first_bytes = None;
-        } else if polled.is_pending() && first_bytes.timeout.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-        }
-        polled
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }
 
@@ -158,14 +190,6 @@ impl AsyncWrite for Connection {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-}
-
-impl Connected for Connection {
-    type ConnectInfo = TcpConnectInfo;
-
-    fn connect_info(&self) -> Self::ConnectInfo {
-        self.stream.connect_info()
     }
 }
 

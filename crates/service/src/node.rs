@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use middleware::TokenIssuer;
+use middleware::{Allowances, Refusals, TokenIssuer};
 use sealing::MatchId;
 use store::keys::Signer;
 use store::{Clock, NodeId, Store, Stored};
@@ -14,6 +14,7 @@ use crate::history::Histories;
 use crate::idempotency::RequestKeys;
 use crate::pools::Pools;
 use crate::readiness::Readiness;
+use crate::tls::Tls;
 use crate::{clockwork, pool_keeper};
 
 /// Connections open at once: far more than the back ends and players of one node have, and little memory
@@ -23,6 +24,20 @@ const CONNECTIONS_MAX: usize = 10_000;
 /// How long the first bytes of a connection may take: every client sends them at once, so this is the
 /// slowest network and a packet lost more than once.
 const FIRST_BYTES_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Connections of one peer address at once: some hundred players behind one router, and the connections of a back
+/// end. Nodes behind a proxy see its address alone.
+const CONNECTIONS_PER_PEER_MAX: usize = 1_000;
+
+/// Unary calls in flight on a node: some 0.2 s of what two cores do. What comes on top would only wait.
+const CALLS_IN_FLIGHT_MAX: usize = 5_000;
+
+/// How old a connection gets: short enough that a node which has joined has its part of the load within half an
+/// hour, long enough that to connect again costs nothing.
+const CONNECTION_AGE_MAX: Duration = Duration::from_secs(30 * 60);
+
+/// How long calls in flight may take to finish once the server is told to stop. Then it stops.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// How a node behaves where the settings of a match do not say. Every value has a default.
 #[derive(Clone, Debug)]
@@ -39,6 +54,22 @@ pub struct NodeConfig {
     pub connections_max: usize,
     /// How long a connection may be open without having sent its first bytes. Then it is closed.
     pub first_bytes_timeout: Duration,
+    /// Connections of one peer address open at once; more are closed.
+    pub connections_per_peer_max: usize,
+    /// Unary calls in flight at once; more are refused. Threads that serve have the same part of it each.
+    pub calls_in_flight_max: usize,
+    /// What principals may use.
+    pub allowances: Allowances,
+    /// How old a connection may get; it is told to go within the last fifth of that.
+    pub connection_age_max: Duration,
+    /// How long a node that is told to stop serves on after health checks are told, so that balancers can see it.
+    pub drain_delay: Duration,
+    /// How long what is open may take to end after that.
+    pub grace: Duration,
+    /// What connections are encrypted with, if they are.
+    pub tls: Option<Tls>,
+    /// Counts what is refused.
+    pub refusals: Arc<Refusals>,
     /// Threads that serve connections, each with a runtime of its own: one a core where the process is
     /// there for the server. With 0 all is served on the runtime that the server is run on.
     pub workers: usize,
@@ -56,6 +87,14 @@ impl Default for NodeConfig {
             shelters: false,
             connections_max: CONNECTIONS_MAX,
             first_bytes_timeout: FIRST_BYTES_TIMEOUT,
+            connections_per_peer_max: CONNECTIONS_PER_PEER_MAX,
+            calls_in_flight_max: CALLS_IN_FLIGHT_MAX,
+            allowances: Allowances::default(),
+            connection_age_max: CONNECTION_AGE_MAX,
+            drain_delay: Duration::ZERO,
+            grace: GRACE,
+            tls: None,
+            refusals: Arc::default(),
             workers: 0,
             match_retention: Duration::from_millis(Stored::RETENTION_DEFAULT_MS),
             pools: Pools::default(),

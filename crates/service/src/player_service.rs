@@ -16,6 +16,7 @@ use crate::convert::time::{duration, duration_ms, timestamp};
 use crate::convert::{errors, player, request, view};
 use crate::front::REQUEST_BYTES_MAX;
 use crate::node::Node;
+use crate::transport::{HEADER_BYTES_MAX, STREAMS_PER_CONNECTION_MAX};
 use crate::{leaderboard, page, player_watch};
 
 /// The service over one node.
@@ -88,6 +89,7 @@ impl PlayerService for Players {
 
 impl Players {
     fn limits(&self) -> v1::ServerLimits {
+        let player = self.node.config.allowances.player;
         v1::ServerLimits {
             request_bytes_max: REQUEST_BYTES_MAX as u64,
             page_size_max: page::SIZE_MAX as u32,
@@ -98,6 +100,11 @@ impl Players {
             ticket_lease: Some(duration(Ticket::LEASE_MS)),
             match_retention: Some(duration(self.node.match_retention_ms())),
             token_ttl_max: Some(duration(middleware::TOKEN_TTL_MAX_MS)),
+            header_bytes_max: u64::from(HEADER_BYTES_MAX),
+            streams_per_connection_max: STREAMS_PER_CONNECTION_MAX,
+            player_streams_max: player.streams_max,
+            player_calls_per_second: player.calls_per_s,
+            player_calls_max: player.calls_max,
         }
     }
 }

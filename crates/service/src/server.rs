@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use middleware::{Auth, LiveApiKeys, TokenIssuer, TokenVerifier, TrustedIssuer};
+use middleware::{Auth, LiveApiKeys, TokenIssuer, TokenVerifier, TrustedIssuer, Usages};
 use store::keys::Signer;
 use store::{Clock, NodeId, Store};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tracing::warn;
 
 use crate::bots::Bots;
@@ -21,10 +21,8 @@ use crate::idempotency::RequestKeys;
 use crate::listener;
 use crate::node::{Node, NodeConfig};
 use crate::readiness::Readiness;
+use crate::transport::{HANDSHAKES_MAX, Transport};
 use crate::workers::{Dealt, Workers};
-
-/// How long calls in flight may take to finish once the server is told to stop. Then it stops.
-const GRACE: Duration = Duration::from_secs(10);
 
 /// How long it may take to tell other nodes that this one ends.
 const PARTING_TIMEOUT: Duration = Duration::from_secs(1);
@@ -32,9 +30,6 @@ const PARTING_TIMEOUT: Duration = Duration::from_secs(1);
 /// Why a server could not start or ended by itself.
 #[derive(Debug, Error)]
 pub enum ServeError {
-    /// The transport failed.
-    #[error("the server ended: {0}")]
-    Transport(#[from] tonic::transport::Error),
     /// The reflection service refused the descriptors.
     #[error("the API's descriptors cannot be served: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
@@ -65,6 +60,17 @@ pub struct Server {
     pub reflection: bool,
 }
 
+fn transport(config: &NodeConfig) -> Transport {
+    Transport {
+        tls: config.tls.clone(),
+        handshakes: Arc::new(Semaphore::new(HANDSHAKES_MAX)),
+        first_bytes_timeout: config.first_bytes_timeout,
+        age_max: config.connection_age_max,
+        grace: config.grace,
+        refusals: Arc::clone(&config.refusals),
+    }
+}
+
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server").field("config", &self.config).finish_non_exhaustive()
@@ -72,11 +78,13 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
-    /// Serves on `listener` until `shutdown` resolves, then lets calls finish for a bounded time while
-    /// streams are told to resume elsewhere and calls that still arrive to go there.
+    /// Serves on `listener` until `shutdown` resolves. Then health checks are told at once; after a while, in which
+    /// everything is served as before, streams are told to resume elsewhere and calls that still arrive to go
+    /// there, one connection after the other; what has begun may finish, for a bounded time. The listener is closed
+    /// last.
     ///
     /// # Errors
-    /// If the API cannot be set up or the transport fails.
+    /// If the API cannot be set up, or a thread that serves ends.
     pub async fn serve(
         self,
         listener: TcpListener,
@@ -86,9 +94,19 @@ impl Server {
         let (auth, reflection) = (self.auth(), self.reflection);
         let node = Arc::new(self.into_node(draining));
         let health = Health::begun().await;
-        let front = Front { node: Arc::clone(&node), health: health.clone(), auth, reflection };
-        let NodeConfig { connections_max, first_bytes_timeout, workers, .. } = node.config;
-        let incoming = listener::connections(listener, connections_max, first_bytes_timeout);
+        let front = Front {
+            node: Arc::clone(&node),
+            health: health.clone(),
+            auth,
+            reflection,
+            transport: transport(&node.config),
+            usages: Arc::new(Usages::new(node.config.allowances)),
+            in_flight_max: node.config.calls_in_flight_max.div_ceil(node.config.workers.max(1)),
+        };
+        let NodeConfig { connections_max, connections_per_peer_max, workers, drain_delay, grace, .. } =
+            node.config;
+        let refusals = Arc::clone(&node.config.refusals);
+        let incoming = listener::connections(listener, connections_max, connections_per_peer_max, refusals);
         let serve = |dealt: Dealt| front.clone().serve(dealt, drain.subscribe());
         let mut workers = Workers::start(workers, serve)?;
         let serving = async {
@@ -106,14 +124,15 @@ impl Server {
                 never = readiness.tell(&health) => match never {},
             }
             health.not_serving().await;
+            tokio::time::sleep(drain_delay).await;
             drain.send_replace(true);
-            tokio::time::sleep(GRACE).await;
+            tokio::time::sleep(grace).await;
         };
         let ended = tokio::select! {
             ended = serving => ended,
             () = ticking => Ok(()),
             () = until_told => {
-                warn!(grace_s = GRACE.as_secs(), "calls still open after the grace are cut off");
+                warn!(grace_s = grace.as_secs(), "calls still open after the grace are cut off");
                 Ok(())
             }
         };

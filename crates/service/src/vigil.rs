@@ -26,7 +26,7 @@ impl Vigil {
     pub(crate) fn new(node: &Arc<Node>, caller: &Caller) -> Self {
         Self {
             node: Arc::clone(node),
-            draining: node.draining.clone(),
+            draining: caller.leaving(node),
             quiet_since_ms: node.clock.now_ms(),
             expires_ms: caller.expires_ms().unwrap_or(u64::MAX),
         }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use futures::stream::{self, BoxStream, StreamExt as _};
+use middleware::Limit;
 use referee::{HistoryClaim, Now};
 use sealing::{Digest, MatchId};
 use store::{Hints, Loaded, Store, StoreError, Version};
@@ -23,6 +24,9 @@ use crate::guard::guarded;
 use crate::history::History;
 use crate::lost_history;
 use crate::node::Node;
+
+/// What a resolved turn takes on the wire, bytes: 400 to 900, by what happens in it.
+const TURN_BYTES: u32 = 640;
 
 type WatchStream = BoxStream<'static, Result<v1::WatchMatchResponse, Status>>;
 
@@ -61,8 +65,9 @@ pub(crate) async fn open(
         }
         return Err(errors::regressed(head));
     };
+    resume(&node, caller, head.resolved.saturating_sub(sent_turn))?;
     let history = node.histories.of(head);
-    let draining = node.draining.clone();
+    let draining = caller.leaving(&node);
     let quiet_since_ms = node.clock.now_ms();
     let watch = Watch {
         node,
@@ -85,6 +90,16 @@ pub(crate) async fn open(
         Some((item.map(message).map_err(Status::from), watch))
     });
     Ok(guarded(first.chain(rest), format!("a stream of {}", match_name(id))))
+}
+
+/// A stream begins with so many turns of history: they come as fast as they are read, so there is a bound on those
+/// of one caller.
+fn resume(node: &Node, caller: &Caller, turns: u32) -> Result<(), ApiError> {
+    let kib = turns.saturating_mul(TURN_BYTES).div_ceil(1024);
+    let Some(Err(wait)) = caller.usage().map(|usage| usage.resumes(kib)) else { return Ok(()) };
+    node.config.refusals.count(Limit::Resumed);
+    let what = "too much history was sent to you this minute; resume later, or from a later turn";
+    Err(ApiError::new(ErrorReason::RateLimited).with_message(what).with_retry_delay(wait))
 }
 
 fn message(update: Update) -> v1::WatchMatchResponse {

@@ -31,7 +31,7 @@ const DEALT_MAX: usize = 64;
 const CUT_OFF_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The connections that a worker is to serve.
-pub(crate) type Dealt = BoxStream<'static, Result<Connection, Infallible>>;
+pub(crate) type Dealt = BoxStream<'static, Connection>;
 
 /// Threads that serve, until this is dropped.
 pub(crate) struct Workers {

@@ -28,10 +28,9 @@ const METADATA_MAX: usize = 4;
 /// The most bytes of a text in an error, for the same reason.
 const TEXT_BYTES_MAX: usize = 200;
 
-/// The reasons that no server sends yet: the limits, pools and bans that they tell of are not there.
+/// The reasons that no server sends yet: the bans that they tell of are not there.
 /// Clients may know them already; a later server sends them.
-pub const NOT_SENT_YET: [ErrorReason; 3] =
-    [ErrorReason::PlayerBanned, ErrorReason::RateLimited, ErrorReason::StreamLimit];
+pub const NOT_SENT_YET: [ErrorReason; 1] = [ErrorReason::PlayerBanned];
 
 /// One row of the error table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

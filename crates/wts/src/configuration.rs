@@ -102,7 +102,7 @@ mod tests {
     fn the_documented_options_are_made_from_the_code() {
         let mut page = String::from(
             "# Configuration\n\n\
-             <!-- Made from the options in `serve`, `store_options` and `pools_file` of `crates/wts/src`: UPDATE_EXPECT=1 cargo test -p wts -->\n\n\
+             <!-- Made from the options in `serve`, `store_options`, `transport_options` and `pools_file` of `crates/wts/src`: UPDATE_EXPECT=1 cargo test -p wts -->\n\n\
              `wts serve` takes each option as a flag or, where it has a name there, from the environment; a flag \
              wins. \
              `wts serve --print-config` prints every value with its unit and where it came from, and \

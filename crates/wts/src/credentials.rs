@@ -46,7 +46,7 @@ impl Credentials {
     pub(crate) fn load(&self, directory: Option<&Path>) -> anyhow::Result<Keys> {
         let mut fixed = ApiKeys::new();
         for backend in &self.backends {
-            let (name, digest) = parse_backend(backend)?;
+            let (name, digest) = parse_holder("--backend", backend)?;
             fixed = fixed.backend(name, digest);
         }
         let beside = || directory.map(|directory| ApiKeyFile::at(&directory.join(api_key_file::FILE_NAME)));
@@ -98,9 +98,9 @@ impl Keys {
     }
 }
 
-/// `NAME=SHA256`: the key itself is never told to the server.
-fn parse_backend(text: &str) -> anyhow::Result<(&str, [u8; 32])> {
-    let wrong = || format!("--backend {text}: it is NAME=SHA256, 64 hexadecimal digits after the name");
+/// The value `NAME=SHA256` of an option: the key itself is never told to the server.
+pub(crate) fn parse_holder<'a>(option: &str, text: &'a str) -> anyhow::Result<(&'a str, [u8; 32])> {
+    let wrong = || format!("{option} {text}: it is NAME=SHA256, 64 hexadecimal digits after the name");
     let (name, hex) = text.split_once('=').with_context(wrong)?;
     ensure!(wire::is_id(name), wrong());
     Ok((name, api_key_file::parse_digest(hex).with_context(wrong)?))

@@ -7,17 +7,21 @@ use clap::Args;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 use whattheshell::v1::feed_event::Event;
-use whattheshell::{Client, FeedItem, v1};
+use whattheshell::{FeedItem, v1};
 
+use crate::dial::Dial;
 use crate::lines::Lines;
 use crate::seating;
 
 /// Options of `wts feed`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The server, http://HOST:PORT
+    /// The server, http://HOST:PORT or https://HOST:PORT
     #[arg(long, env = "WTS_SERVER", default_value = "http://127.0.0.1:7654")]
     server: String,
+
+    #[command(flatten)]
+    dial: Dial,
 
     /// The API key of a back end: nobody else may read the feed
     #[arg(long, env = "WTS_API_KEY", hide_env_values = true)]
@@ -41,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let cursor = unhex(&arguments.cursor).context("--cursor is hexadecimal digits, two for each byte")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let client = Client::connect(&arguments.server).await.map_err(seating::explain)?;
+        let client = arguments.dial.connect(&arguments.server).await?;
         let backend = client.backend(&arguments.api_key).map_err(seating::explain)?;
         let lines = Lines { json: arguments.json };
         let mut feed = backend.feed(cursor);

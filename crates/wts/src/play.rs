@@ -9,6 +9,7 @@ use clap::Args;
 use serde_json::json;
 use whattheshell::{Client, Player, v1};
 
+use crate::dial::Dial;
 use crate::lines::Lines;
 use crate::openings::{self, Openings};
 use crate::person::Person;
@@ -26,9 +27,12 @@ use crate::{live, lobby, rematch, seating, terminal, time_text, words};
 // Whose settings are made here.
 #[command(group = clap::ArgGroup::new("made").args(["invite", "bot"]).multiple(true))]
 pub(crate) struct Arguments {
-    /// The server, http://HOST:PORT
+    /// The server, http://HOST:PORT or https://HOST:PORT
     #[arg(long, env = "WTS_SERVER", default_value = "http://127.0.0.1:7654")]
     server: String,
+
+    #[command(flatten)]
+    dial: Dial,
 
     /// Who to play as; a server in development mode gives a token for everyone
     #[arg(long = "as", value_name = "PLAYER")]
@@ -97,7 +101,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let played = runtime.block_on(async {
-        let client = Client::connect(&arguments.server).await.map_err(seating::explain)?;
+        let client = arguments.dial.connect(&arguments.server).await?;
         let player =
             seating::session(&client, arguments.token.as_deref(), arguments.player.as_deref()).await?;
         let mut person = Person::listen()?;

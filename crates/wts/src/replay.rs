@@ -8,8 +8,9 @@ use clap::Args;
 use crossterm::event::{Event as TerminalEvent, EventStream};
 use futures::StreamExt as _;
 use rules::PerSeat;
-use whattheshell::{Client, Collection, Transcript, Update, VerifiedMatch, v1};
+use whattheshell::{Collection, Transcript, Update, VerifiedMatch, v1};
 
+use crate::dial::Dial;
 use crate::lines::Lines;
 use crate::screen::{Event, Intent, Palette, Screen, Viewer};
 use crate::terminal::{self, Terminal, Told};
@@ -22,9 +23,12 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE|MATCH")]
     what: String,
 
-    /// The server of the match, http://HOST:PORT
+    /// The server of the match, http://HOST:PORT or https://HOST:PORT
     #[arg(long, env = "WTS_SERVER", default_value = "http://127.0.0.1:7654")]
     server: String,
+
+    #[command(flatten)]
+    dial: Dial,
 
     /// Who asks for the match; a server in development mode gives a token for everyone
     #[arg(long = "as", value_name = "PLAYER")]
@@ -76,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn fetch(arguments: &Arguments) -> anyhow::Result<(Transcript, VerifiedMatch)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let client = Client::connect(&arguments.server).await.map_err(seating::explain)?;
+        let client = arguments.dial.connect(&arguments.server).await?;
         let player =
             seating::session(&client, arguments.token.as_deref(), arguments.player.as_deref()).await?;
         let transcript = player.transcript(&arguments.what).await.map_err(seating::explain)?;

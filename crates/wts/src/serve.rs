@@ -22,6 +22,8 @@ use tracing_subscriber::EnvFilter;
 
 use crate::credentials::{self, Credentials};
 use crate::store_options::{Opened, StoreOptions};
+use crate::tls_reload::Reload;
+use crate::transport_options::TransportOptions;
 use crate::trusted_accounts::{Followed, TrustedAccounts};
 use crate::{backup_socket, configuration, pools_file};
 
@@ -77,6 +79,9 @@ pub(crate) struct Arguments {
     )]
     connections_max: usize,
 
+    #[command(flatten)]
+    transport: TransportOptions,
+
     /// Threads that serve connections, each of which stays with one of them. One a core if not given
     #[arg(
         long,
@@ -122,7 +127,9 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
             .await
             .with_context(|| format!("{} cannot be listened on", arguments.listen))?;
         let mut told = Told::listen()?;
-        greet(arguments, listener.local_addr()?, api_keys.has_backend())?;
+        let reload = Reload::listen(server.config.tls.clone().zip(arguments.transport.tls_files()))?;
+        let has_backend = api_keys.has_backend() || arguments.transport.has_backend();
+        greet(arguments, listener.local_addr()?, has_backend)?;
         let accounts = async {
             match accounts {
                 Some(accounts) => accounts.follow().await,
@@ -140,6 +147,7 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
             () = backups => {}
             never = api_keys.follow() => match never {},
             never = accounts => match never {},
+            () = reload.run() => {}
         }
         Ok(ExitCode::SUCCESS)
     })
@@ -163,21 +171,22 @@ async fn server(arguments: &Arguments) -> anyhow::Result<Made> {
     let heartbeat = Duration::from_secs(arguments.heartbeat_s);
     let pools = pools_file::pools(arguments.pools.as_deref())?;
     let accounts = arguments.accounts.load().await?;
-    let has_reader = api_keys.has_backend();
+    let has_reader = api_keys.has_backend() || arguments.transport.has_backend();
     let Opened { keys, store, embedded } = arguments.store.open(Arc::clone(&clock), has_reader).await?;
+    let config = NodeConfig {
+        heartbeat,
+        dev: arguments.dev,
+        shelters: arguments.require_age_mark,
+        connections_max: connections_max(arguments.connections_max)?,
+        workers: arguments.workers.unwrap_or_else(cores),
+        match_retention: arguments.store.retention(),
+        pools,
+        ..NodeConfig::default()
+    };
     let server = Server {
         store,
         clock,
-        config: NodeConfig {
-            heartbeat,
-            dev: arguments.dev,
-            shelters: arguments.require_age_mark,
-            connections_max: connections_max(arguments.connections_max)?,
-            workers: arguments.workers.unwrap_or_else(cores),
-            match_retention: arguments.store.retention(),
-            pools,
-            ..NodeConfig::default()
-        },
+        config: arguments.transport.set(config)?,
         issuer: keys
             .token_seeds()
             .fold(TokenIssuer::new(keys.token_seed(), TOKEN_ISSUER, TOKEN_ISSUER), TokenIssuer::accepting),
@@ -212,27 +221,23 @@ fn connections_max(asked: usize) -> anyhow::Result<usize> {
 /// Says where the server is and what to try next. The first line is for programs too.
 fn greet(arguments: &Arguments, address: SocketAddr, has_backend: bool) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "listening on http://{address}")?;
+    let url = format!("{}://{address}", arguments.transport.scheme());
+    writeln!(out, "listening on {url}")?;
     writeln!(out, "{}", arguments.store)?;
     if arguments.dev {
         warn_dev(&mut out, address)?;
         writeln!(out, "\nTry next, in two more terminals:")?;
-        writeln!(out, "  wts play --server http://{address} --as ann --invite bob")?;
-        writeln!(
-            out,
-            "  wts play --server http://{address} --as bob --accept invites/…   (ann is shown it)"
-        )?;
-        writeln!(out, "Or alone:\n  wts play --server http://{address} --as ann --bot 3")?;
+        writeln!(out, "  wts play --server {url} --as ann --invite bob")?;
+        writeln!(out, "  wts play --server {url} --as bob --accept invites/…   (ann is shown it)")?;
+        writeln!(out, "Or alone:\n  wts play --server {url} --as ann --bot 3")?;
     } else if !has_backend {
-        writeln!(
-            out,
-            "\nNobody can get a token: start with --dev to try it, or make a key for a back end with"
-        )?;
-        writeln!(out, "  wts keys create backend NAME")?;
+        let what = "start with --dev to try it, or make a key for a back end with";
+        writeln!(out, "\nNobody can get a token: {what}\n  wts keys create backend NAME")?;
     }
     if !arguments.no_reflection {
         writeln!(out, "\nAny gRPC client can look around:")?;
-        writeln!(out, "  buf curl --protocol grpc --http2-prior-knowledge http://{address} --list-methods")?;
+        let plain = if url.starts_with("https") { "" } else { "--http2-prior-knowledge " };
+        writeln!(out, "  buf curl --protocol grpc {plain}{url} --list-methods")?;
     }
     out.flush()?;
     Ok(())

@@ -4,16 +4,20 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
-use whattheshell::{Client, prost_types, v1};
+use whattheshell::{prost_types, v1};
 
+use crate::dial::Dial;
 use crate::seating;
 
 /// Options of `wts token`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The server, http://HOST:PORT
+    /// The server, http://HOST:PORT or https://HOST:PORT
     #[arg(long, env = "WTS_SERVER", default_value = "http://127.0.0.1:7654")]
     server: String,
+
+    #[command(flatten)]
+    dial: Dial,
 
     /// Who the token is for
     #[arg(long = "as", value_name = "PLAYER")]
@@ -38,13 +42,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let request = v1::MintPlayerTokenRequest { player, ttl: Some(ttl), ..Default::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let minted = runtime.block_on(async {
-        let client = Client::connect(&arguments.server).await?;
-        match &arguments.api_key {
-            Some(key) => client.backend(key)?.mint_token(request).await,
+        let client = arguments.dial.connect(&arguments.server).await?;
+        let minted = match &arguments.api_key {
+            Some(key) => client.backend(key).map_err(seating::explain)?.mint_token(request).await,
             None => client.mint_token_with(request).await,
-        }
-    });
-    let minted = minted.map_err(seating::explain)?;
+        };
+        minted.map_err(seating::explain)
+    })?;
     writeln!(std::io::stdout().lock(), "{}", minted.token)?;
     Ok(ExitCode::SUCCESS)
 }

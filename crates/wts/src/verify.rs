@@ -10,8 +10,9 @@ use clap::Args;
 use rules::{PerSeat, Seat};
 use serde_json::json;
 use whattheshell::sealing::{PublicKey, ServerKey};
-use whattheshell::{Client, Error, Transcript, VerifiedMatch, Violation, server_keys, v1};
+use whattheshell::{Error, Transcript, VerifiedMatch, Violation, server_keys, v1};
 
+use crate::dial::Dial;
 use crate::words;
 
 /// The longest file that is read, bytes: the longest match there is takes less than 2 MiB.
@@ -32,6 +33,9 @@ pub(crate) struct Arguments {
     /// Know the service by the keys that this server lists
     #[arg(long, value_name = "URL")]
     server: Option<String>,
+
+    #[command(flatten)]
+    dial: Dial,
 
     /// Print one JSON object
     #[arg(long)]
@@ -97,7 +101,9 @@ fn known_keys(arguments: &Arguments) -> anyhow::Result<Option<Vec<ServerKey>>> {
     let mut keys = arguments.keys.iter().map(|key| parse_key(key)).collect::<anyhow::Result<Vec<_>>>()?;
     if let Some(url) = &arguments.server {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let info = runtime.block_on(async { Client::connect(url).await?.server_info().await });
+        let info = runtime.block_on(async {
+            Ok::<_, anyhow::Error>(arguments.dial.connect(url).await?.server_info().await?)
+        });
         keys.extend(server_keys(&info.with_context(|| format!("{url} does not tell its keys"))?));
     }
     Ok(Some(keys))

@@ -8,6 +8,7 @@ use futures::StreamExt as _;
 use rules::{PerSeat, Seat};
 use whattheshell::{Client, Player, Update, v1};
 
+use crate::dial::Dial;
 use crate::lines::Lines;
 use crate::server_clock::ServerClock;
 use crate::view::View;
@@ -20,9 +21,12 @@ pub(crate) struct Arguments {
     #[arg(value_name = "MATCH")]
     game: String,
 
-    /// The server, http://HOST:PORT
+    /// The server, http://HOST:PORT or https://HOST:PORT
     #[arg(long, env = "WTS_SERVER", default_value = "http://127.0.0.1:7654")]
     server: String,
+
+    #[command(flatten)]
+    dial: Dial,
 
     /// Who watches; a server in development mode gives a token for everyone
     #[arg(long = "as", value_name = "PLAYER")]
@@ -48,7 +52,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let watched = runtime.block_on(async {
-        let client = Client::connect(&arguments.server).await.map_err(seating::explain)?;
+        let client = arguments.dial.connect(&arguments.server).await?;
         let player =
             seating::session(&client, arguments.token.as_deref(), arguments.player.as_deref()).await?;
         let lines = Lines { json: arguments.json };

@@ -84,7 +84,7 @@ impl Caller {
                 }
                 continue;
             }
-            if !error.is_unavailable() {
+            if !error.is_unavailable() && !error.is_turned_away() {
                 self.throttle.succeeded();
                 return Err(error);
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use wire::v1;
 use wire::v1::player_service_client::PlayerServiceClient;
 
@@ -135,6 +135,13 @@ impl Client {
     pub fn backend(&self, api_key: &str) -> Result<Backend, Error> {
         Ok(Backend::new(self.caller.with(Credential::api_key(api_key)?)))
     }
+
+    /// A session of the back end that the server knows by the certificate of this connection; see
+    /// [`ClientBuilder::client_certificate`]. Whether it does shows with the first call.
+    #[must_use]
+    pub fn backend_by_certificate(&self) -> Backend {
+        Backend::new(self.caller.with(Credential::Anonymous))
+    }
 }
 
 /// Mints a token under a caller's credential.
@@ -167,6 +174,8 @@ pub struct ClientBuilder {
     keep_alive: (Duration, Duration),
     stream_window_bytes: Option<u32>,
     connection_window_bytes: Option<u32>,
+    signers: Vec<Certificate>,
+    identity: Option<Identity>,
 }
 
 impl Default for ClientBuilder {
@@ -177,6 +186,8 @@ impl Default for ClientBuilder {
             keep_alive: (Self::KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT),
             stream_window_bytes: None,
             connection_window_bytes: None,
+            signers: Vec::new(),
+            identity: None,
         }
     }
 }
@@ -219,10 +230,28 @@ impl ClientBuilder {
         self
     }
 
-    /// Connects to a server at `http://host:port`.
+    /// The certificates, PEM, that a server at `https://` must be signed by; may be called again for more. Default:
+    /// those that the system trusts.
+    pub fn ca_certificates(mut self, pem: impl AsRef<[u8]>) -> Self {
+        self.signers.push(Certificate::from_pem(pem));
+        self
+    }
+
+    /// The client's own certificate and its private key, PEM, for a server that knows back ends by theirs. Default:
+    /// none.
+    pub fn client_certificate(
+        mut self,
+        certificate_pem: impl AsRef<[u8]>,
+        key_pem: impl AsRef<[u8]>,
+    ) -> Self {
+        self.identity = Some(Identity::from_pem(certificate_pem, key_pem));
+        self
+    }
+
+    /// Connects to a server at `http://host:port`, or over TLS at `https://host:port`.
     ///
     /// # Errors
-    /// [`Error::Connect`]: the address is not one, or nobody answers there.
+    /// [`Error::Connect`]: the address is not one, nobody answers there, or not whom the certificates are of.
     pub async fn connect(&self, url: &str) -> Result<Client, Error> {
         let failed = |source| Error::Connect { url: url.to_owned(), source };
         let channel = self.endpoint(url)?.connect().await.map_err(failed)?;
@@ -237,7 +266,7 @@ impl ClientBuilder {
         Ok(self.over(self.endpoint(url)?.connect_lazy()))
     }
 
-    /// A client over a channel that is there already: with TLS, a balancer or a connector of your own.
+    /// A client over a channel that is there already: with a balancer or a connector of your own.
     /// Of these options only the deadline applies; give the channel its keepalive yourself, and no
     /// `Endpoint::timeout`, which would cut streams and pass for a cancellation.
     #[must_use]
@@ -246,14 +275,30 @@ impl ClientBuilder {
     }
 
     fn endpoint(&self, url: &str) -> Result<Endpoint, Error> {
-        let endpoint = Endpoint::from_shared(url.to_owned())
-            .map_err(|source| Error::Connect { url: url.to_owned(), source })?;
+        let failed = |source| Error::Connect { url: url.to_owned(), source };
+        let endpoint = Endpoint::from_shared(url.to_owned()).map_err(failed)?;
         let (interval, timeout) = self.keep_alive;
-        Ok(endpoint
+        let endpoint = endpoint
             .connect_timeout(self.connect_timeout)
             .http2_keep_alive_interval(interval)
             .keep_alive_timeout(timeout)
             .initial_stream_window_size(self.stream_window_bytes)
-            .initial_connection_window_size(self.connection_window_bytes))
+            .initial_connection_window_size(self.connection_window_bytes);
+        if endpoint.uri().scheme_str() != Some("https") {
+            return Ok(endpoint);
+        }
+        endpoint.tls_config(self.tls()).map_err(failed)
+    }
+
+    fn tls(&self) -> ClientTlsConfig {
+        let tls = ClientTlsConfig::new().timeout(self.connect_timeout);
+        let tls = match self.signers.is_empty() {
+            true => tls.with_native_roots(),
+            false => tls.ca_certificates(self.signers.iter().cloned()),
+        };
+        match &self.identity {
+            Some(identity) => tls.identity(identity.clone()),
+            None => tls,
+        }
     }
 }

@@ -126,6 +126,13 @@ impl Error {
         matches!(self, Self::Api(error) if judged(error))
     }
 
+    /// Whether the server had too much to do, or of this caller, and says when it will look at the call: nothing of
+    /// it has begun.
+    pub(crate) fn is_turned_away(&self) -> bool {
+        let is_rate = matches!(self.reason(), Some(ErrorReason::RateLimited | ErrorReason::Overloaded));
+        matches!(self, Self::Api(error) if is_rate && error.retry_delay().is_some())
+    }
+
     /// Whether another try may get an answer: UNAVAILABLE, or a transport that broke under the call.
     pub(crate) fn is_unavailable(&self) -> bool {
         match self {

@@ -107,8 +107,10 @@ impl<T> Line<T> {
         self.failures += 1;
         // A stream that never came up is a call that failed; one that did is worth waiting for.
         let failures_max = if self.has_come_up { RESUMES_MAX } else { retry::TRIES_MAX - 1 };
-        let is_worth_it =
-            error.is_unavailable() || is_over_with_token || (self.has_come_up && is_exhausted(&error));
+        let is_worth_it = error.is_unavailable()
+            || error.is_turned_away()
+            || is_over_with_token
+            || (self.has_come_up && is_exhausted(&error));
         if !is_worth_it || self.failures > failures_max {
             return Err(error);
         }

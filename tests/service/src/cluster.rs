@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use middleware::{ApiKeys, NewToken, TokenIssuer};
+use middleware::{Allowances, ApiKeys, NewToken, TokenIssuer};
 use referee::{Match, Stamp};
 use sealing::MatchId;
 use service::{NodeConfig, Server};
@@ -55,6 +55,8 @@ pub struct Setup {
     pub first_bytes_timeout: Duration,
     /// Threads of a node that serve; with 0 it is served by the test's.
     pub workers: usize,
+    /// What else a node is set to. Unless a test says so, nobody is held up by what he may use.
+    pub config: NodeConfig,
 }
 
 impl Default for Setup {
@@ -72,6 +74,7 @@ impl Default for Setup {
             connections_max,
             first_bytes_timeout,
             workers,
+            config: NodeConfig { allowances: Allowances::UNBOUNDED, ..NodeConfig::default() },
         }
     }
 }
@@ -353,7 +356,7 @@ fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Sig
             connections_max: setup.connections_max,
             first_bytes_timeout: setup.first_bytes_timeout,
             workers: setup.workers,
-            ..NodeConfig::default()
+            ..setup.config.clone()
         },
         issuer: issuer(),
         signer,

@@ -9,9 +9,11 @@ mod service {
     mod rust_client;
     mod scripted_match;
 
+    mod aged;
     mod audited;
     mod bot_matches;
     mod browsers;
+    mod call_limits;
     mod client_feed;
     mod client_home;
     mod client_receipts;
@@ -24,10 +26,13 @@ mod service {
     mod clocks;
     mod connections;
     mod descriptors;
+    mod drained;
     mod draws;
+    mod encrypted;
     mod expiry;
     mod feed;
     mod feed_over_redis;
+    mod floods;
     mod home_secrecy;
     mod indistinguishable;
     mod invites;

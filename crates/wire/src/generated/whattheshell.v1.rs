@@ -4950,6 +4950,22 @@ pub struct ServerLimits {
     /// The longest life of a minted token.
     #[prost(message, optional, tag = "9")]
     pub token_ttl_max: ::core::option::Option<::prost_types::Duration>,
+    /// The largest headers of a request, bytes; whoever sends more loses his connection.
+    #[prost(uint64, tag = "10")]
+    pub header_bytes_max: u64,
+    /// Calls and streams open at once on one connection; a client queues the others.
+    #[prost(uint32, tag = "11")]
+    pub streams_per_connection_max: u32,
+    /// Streams that one player may have open on a node, over all connections; more are STREAM_LIMIT.
+    #[prost(uint32, tag = "12")]
+    pub player_streams_max: u32,
+    /// Calls a second that one player may make of a node; more are RATE_LIMITED. After a pause he may make twice as many
+    /// at once.
+    #[prost(uint32, tag = "13")]
+    pub player_calls_per_second: u32,
+    /// Calls that one player may have in flight on a node, streams apart; more are RATE_LIMITED.
+    #[prost(uint32, tag = "14")]
+    pub player_calls_max: u32,
 }
 /// Request of GetPlayer.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

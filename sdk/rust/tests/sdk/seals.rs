@@ -161,7 +161,7 @@ async fn a_refused_seal_is_not_repeated_and_the_next_one_is_new() {
 
 #[tokio::test]
 async fn a_seal_that_may_be_in_keeps_its_salt_when_its_retry_is_turned_away_unread() {
-    for reason in [ErrorReason::TokenExpired, ErrorReason::RateLimited, ErrorReason::PlayerBanned] {
+    for reason in [ErrorReason::TokenExpired, ErrorReason::ScopeMissing, ErrorReason::PlayerBanned] {
         let on_seal: OnSeal = Box::new(move |nth, request| match nth {
             0 => Some(Err(Status::unavailable("the acknowledgement is lost"))),
             1 => refuse(ApiError::new(reason)),
@@ -173,6 +173,32 @@ async fn a_seal_that_may_be_in_keeps_its_salt_when_its_retry_is_turned_away_unre
         let seals = fake.seals();
         assert!(seals.len() == 3 && seals.iter().all(|seal| *seal == seals[0]), "{reason:?}");
     }
+}
+
+#[tokio::test]
+async fn a_seal_that_a_busy_server_turns_away_is_repeated_when_the_server_says() {
+    for reason in [ErrorReason::RateLimited, ErrorReason::Overloaded] {
+        let wait = Duration::from_millis(20);
+        let on_seal: OnSeal = Box::new(move |nth, request| match nth {
+            0 => refuse(ApiError::new(reason).with_retry_delay(wait)),
+            _ => Some(Ok(receipt(request))),
+        });
+        let (fake, game) = black(before_turn_1(on_seal)).await;
+        let begun = std::time::Instant::now();
+        game.seal(1, cell("E5")).await.unwrap();
+        assert!(begun.elapsed() >= wait, "{reason:?}: it came back too early");
+        let seals = fake.seals();
+        assert!(seals.len() == 2 && seals[0] == seals[1], "{reason:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_not_repeated_where_its_deadline_comes_before_the_server_will_look_at_it() {
+    let busy = || ApiError::new(ErrorReason::RateLimited).with_retry_delay(Duration::from_secs(60));
+    let (fake, game) = black(before_turn_1(Box::new(move |_, _| refuse(busy())))).await;
+    let error = game.seal(1, cell("E5")).await.unwrap_err();
+    assert_eq!(error.reason(), Some(ErrorReason::RateLimited));
+    assert_eq!(fake.seals().len(), 1);
 }
 
 #[tokio::test]

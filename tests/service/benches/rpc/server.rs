@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use middleware::{ApiKeys, TokenIssuer};
+use middleware::{Allowances, ApiKeys, TokenIssuer};
 use referee::{Settings, Stamp};
 use service::{NodeConfig, Pool, Pools, Server};
 use store::keys::Keys;
@@ -209,6 +209,10 @@ fn service(store: Arc<dyn Store>, clock: Arc<dyn Clock>, keys: &Keys) -> Server 
             heartbeat: HEARTBEAT,
             workers: cores(),
             pools: pools(),
+            // A few players do what thousands do.
+            allowances: Allowances::UNBOUNDED,
+            calls_in_flight_max: usize::MAX,
+            connections_per_peer_max: usize::MAX,
             ..NodeConfig::default()
         },
         issuer: TokenIssuer::new(keys.token_seed(), "whattheshell", "whattheshell"),

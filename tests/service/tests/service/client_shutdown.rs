@@ -34,12 +34,12 @@ async fn a_node_ends_with_streams_open_and_they_resume_at_another_one() {
     cluster.nodes[0].stop();
     balancer.send(Change::Remove(0)).await.unwrap();
     // Nobody polls the streams meanwhile, and the node ends all the same.
+    cluster.nodes[0].stopped().await.unwrap();
     duel.black = duel.black.through(cluster.nodes[1].address).await;
     duel.play(2, "C1", "G9").await;
     for stream in [&mut own, &mut watched] {
         assert_eq!(turn(stream).await.turn, 2);
     }
-    cluster.nodes[0].stopped().await.unwrap();
     cluster.nodes[1].subscriptions.become_exactly(2).await;
 
     let request = v1::CreateInviteRequest {

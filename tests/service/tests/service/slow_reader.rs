@@ -14,7 +14,7 @@ const WINDOW_BYTES: u32 = 2_048;
 const MADE_AHEAD_MAX: usize = 16;
 
 /// A game of 206 turns in which both players repeat themselves before black wins.
-fn long_game() -> Vec<PerSeat<rules::Cell>> {
+pub(crate) fn long_game() -> Vec<PerSeat<rules::Cell>> {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../vectors/games.jsonl");
     let games = std::fs::read_to_string(file).expect("the vectors are in the repository");
     let game = vectors::game_turns(games.lines().next().expect("it has games")).expect("a game");

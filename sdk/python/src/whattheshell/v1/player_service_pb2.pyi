@@ -390,12 +390,29 @@ class ServerLimits(_message.Message):
     TICKET_LEASE_FIELD_NUMBER: _builtins.int
     MATCH_RETENTION_FIELD_NUMBER: _builtins.int
     TOKEN_TTL_MAX_FIELD_NUMBER: _builtins.int
+    HEADER_BYTES_MAX_FIELD_NUMBER: _builtins.int
+    STREAMS_PER_CONNECTION_MAX_FIELD_NUMBER: _builtins.int
+    PLAYER_STREAMS_MAX_FIELD_NUMBER: _builtins.int
+    PLAYER_CALLS_PER_SECOND_FIELD_NUMBER: _builtins.int
+    PLAYER_CALLS_MAX_FIELD_NUMBER: _builtins.int
     request_bytes_max: _builtins.int
     """The largest request, bytes, before and after decompression."""
     page_size_max: _builtins.int
     """The largest page of a list."""
     turn_limit_max: _builtins.int
     """The longest turn limit."""
+    header_bytes_max: _builtins.int
+    """The largest headers of a request, bytes; whoever sends more loses his connection."""
+    streams_per_connection_max: _builtins.int
+    """Calls and streams open at once on one connection; a client queues the others."""
+    player_streams_max: _builtins.int
+    """Streams that one player may have open on a node, over all connections; more are STREAM_LIMIT."""
+    player_calls_per_second: _builtins.int
+    """Calls a second that one player may make of a node; more are RATE_LIMITED. After a pause he may make twice as many
+    at once.
+    """
+    player_calls_max: _builtins.int
+    """Calls that one player may have in flight on a node, streams apart; more are RATE_LIMITED."""
     @_builtins.property
     def turn_time_min(self) -> _duration_pb2.Duration:
         """The shortest time a turn may have."""
@@ -432,10 +449,15 @@ class ServerLimits(_message.Message):
         ticket_lease: _duration_pb2.Duration | None = ...,
         match_retention: _duration_pb2.Duration | None = ...,
         token_ttl_max: _duration_pb2.Duration | None = ...,
+        header_bytes_max: _builtins.int = ...,
+        streams_per_connection_max: _builtins.int = ...,
+        player_streams_max: _builtins.int = ...,
+        player_calls_per_second: _builtins.int = ...,
+        player_calls_max: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["heartbeat_interval", b"heartbeat_interval", "match_retention", b"match_retention", "ticket_lease", b"ticket_lease", "token_ttl_max", b"token_ttl_max", "turn_time_max", b"turn_time_max", "turn_time_min", b"turn_time_min"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["heartbeat_interval", b"heartbeat_interval", "match_retention", b"match_retention", "page_size_max", b"page_size_max", "request_bytes_max", b"request_bytes_max", "ticket_lease", b"ticket_lease", "token_ttl_max", b"token_ttl_max", "turn_limit_max", b"turn_limit_max", "turn_time_max", b"turn_time_max", "turn_time_min", b"turn_time_min"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["header_bytes_max", b"header_bytes_max", "heartbeat_interval", b"heartbeat_interval", "match_retention", b"match_retention", "page_size_max", b"page_size_max", "player_calls_max", b"player_calls_max", "player_calls_per_second", b"player_calls_per_second", "player_streams_max", b"player_streams_max", "request_bytes_max", b"request_bytes_max", "streams_per_connection_max", b"streams_per_connection_max", "ticket_lease", b"ticket_lease", "token_ttl_max", b"token_ttl_max", "turn_limit_max", b"turn_limit_max", "turn_time_max", b"turn_time_max", "turn_time_min", b"turn_time_min"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
