@@ -4,6 +4,7 @@ mod bots;
 mod configuration;
 mod demo;
 mod descriptors;
+mod encrypted;
 mod feed;
 mod keys;
 mod lobby;
