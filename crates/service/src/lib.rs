@@ -30,6 +30,7 @@ mod idempotency;
 mod in_process;
 mod invites;
 mod leaderboard;
+mod limits;
 mod listener;
 mod lost_history;
 mod making;
@@ -54,6 +55,7 @@ mod workers;
 
 pub use front::REQUEST_BYTES_MAX;
 pub use in_process::InProcess;
+pub use limits::{FixedLimit, fixed_limits};
 pub use node::NodeConfig;
 pub use pools::{Pool, Pools, PoolsError};
 pub use server::{ServeError, Server};

@@ -61,29 +61,29 @@ pub(crate) const HANDSHAKES_MAX: usize = 256;
 
 /// Bytes that a peer may send of a stream, and of a whole connection, before the service has read them. A request
 /// fits into the first; 16 that are not read, into the second.
-const STREAM_WINDOW_BYTES: u32 = 128 * 1024;
+pub(crate) const STREAM_WINDOW_BYTES: u32 = 128 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 2 * 1024 * 1024;
 
 /// Bytes of a stream that wait for a peer to take them: some dozens of turns. Streams are pulled, so a slow reader
 /// holds no more than this.
-const STREAM_BUFFER_BYTES: usize = 64 * 1024;
+pub(crate) const STREAM_BUFFER_BYTES: usize = 64 * 1024;
 
 /// Streams that a peer has opened and taken back before the server has looked at them. One that hedges or gives up
 /// comes to a few; a flood is told to calm down (GOAWAY).
-const RESETS_PENDING_MAX: usize = 128;
+pub(crate) const RESETS_PENDING_MAX: usize = 128;
 
 /// Streams that a peer's own mistakes have ended on one connection; then the connection ends.
-const MISTAKES_MAX: usize = 256;
+pub(crate) const MISTAKES_MAX: usize = 256;
 
 /// Calls of one connection that were taken back before their answer, a second and at once. A back end whose calls
 /// all run into their deadline in an outage comes to as many as it has open.
-const TAKEN_BACK_PER_S: u32 = 1_000;
-const TAKEN_BACK_BURST: u32 = 10_000;
+pub(crate) const TAKEN_BACK_PER_S: u32 = 1_000;
+pub(crate) const TAKEN_BACK_BURST: u32 = 10_000;
 
 /// Calls of one connection with a credential that is not valid, a second and at once. A back end that passes on the
 /// calls of many players sees them expire together.
-const NOT_VALID_PER_S: u32 = 50;
-const NOT_VALID_BURST: u32 = 500;
+pub(crate) const NOT_VALID_PER_S: u32 = 50;
+pub(crate) const NOT_VALID_BURST: u32 = 500;
 
 /// Connections of one worker that are told to go at once when it drains, and a second if there are more, so that they
 /// do not all come to other nodes at once.

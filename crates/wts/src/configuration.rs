@@ -124,6 +124,16 @@ mod tests {
             .unwrap();
         }
         page.push_str(
+            "\n## Limits without an option\n\n\
+             What clients have to know of limits they are told by `GetServerInfo`. Refusals beyond a limit of a \
+             principal or of the node say when to come again (`RetryInfo`).\n\n\
+             | what | at most | beyond it |\n\
+             | --- | --- | --- |\n",
+        );
+        for service::FixedLimit { what, value, unit, beyond } in service::fixed_limits() {
+            writeln!(page, "| {what} | {value} {unit} | {beyond} |").unwrap();
+        }
+        page.push_str(
             "\n## Pools\n\n\
              A file for `--pools` has a `[[pools]]` for each. A server without one has two: `casual`, and \
              `ranked` with `mode = \"ranked\"`. What a pool leaves out is as here:\n\n\

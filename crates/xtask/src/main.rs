@@ -11,6 +11,7 @@
 
 mod bench;
 mod chaos;
+mod flood;
 mod foreign;
 mod fuzz;
 mod generate;
@@ -65,6 +66,8 @@ enum Task {
     Simulate(simulate::Arguments),
     /// Run nodes over one Redis while clients play and all kinds of things go wrong: no promise may break
     Chaos(chaos::Arguments),
+    /// Attack a server with bad connections while honest matches play: none may fail or be slow
+    Flood(flood::Arguments),
     /// Run the benches
     Bench {
         /// Run this one only
@@ -103,6 +106,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Kill(arguments) => kill::run(&arguments),
         Task::Simulate(arguments) => simulate::run(&arguments),
         Task::Chaos(arguments) => chaos::run(&arguments),
+        Task::Flood(arguments) => flood::run(&arguments),
         Task::Bench { only, json } => bench::run(only.as_deref(), json),
     }
 }

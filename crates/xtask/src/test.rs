@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::process::{self, Closing};
-use crate::{bench, chaos, foreign, fuzz, generate, kill, lint, simulate, tidy, tool};
+use crate::{bench, chaos, flood, foreign, fuzz, generate, kill, lint, simulate, tidy, tool};
 
 /// One step of a test run.
 struct Stage {
@@ -124,6 +124,11 @@ const STAGES: &[Stage] = &[
         name: "chaos",
         why: "a promise of nodes that share a Redis broke; which one, and with which seed, is above",
         work: Work::Own(|| chaos::run(&chaos::Arguments { seed: 1, short: true, ..Default::default() })),
+    },
+    Stage {
+        name: "flood",
+        why: "bad connections get at honest players",
+        work: Work::Own(|| flood::run(&flood::Arguments { short: true, ..Default::default() })),
     },
     Stage {
         name: "doc",

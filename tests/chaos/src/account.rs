@@ -71,6 +71,8 @@ pub(crate) struct Told {
 struct State {
     games: BTreeMap<String, Told>,
     calls: usize,
+    failed: usize,
+    first_failed: Vec<String>,
     reached: Goal,
     faults: usize,
     broken: BTreeMap<Break, usize>,
@@ -91,6 +93,10 @@ pub(crate) struct Account {
 /// The counts of a run.
 pub(crate) struct Counts {
     pub(crate) calls: usize,
+    /// Calls of the Rust client that got no answer, however often it repeated them.
+    pub(crate) failed: usize,
+    /// The first of them, in words.
+    pub(crate) first_failed: Vec<String>,
     pub(crate) reached: Goal,
     pub(crate) faults: usize,
     pub(crate) broken: BTreeMap<Break, usize>,
@@ -124,6 +130,15 @@ impl Account {
 
     pub(crate) fn call(&self) {
         self.state().calls += 1;
+    }
+
+    /// A call of the Rust client got no answer, for all its retries.
+    pub(crate) fn failed(&self, what: impl FnOnce() -> String) {
+        let mut state = self.state();
+        state.failed += 1;
+        if state.first_failed.len() < SHOWN_MAX {
+            state.first_failed.push(what());
+        }
     }
 
     /// Something is made to go wrong now.
@@ -344,6 +359,8 @@ impl Account {
         let state = self.state();
         Counts {
             calls: state.calls,
+            failed: state.failed,
+            first_failed: state.first_failed.clone(),
             reached: state.reached,
             faults: state.faults,
             broken: state.broken.clone(),

@@ -212,7 +212,7 @@ impl Table<'_> {
             settings: Some(settings),
             ..v1::CreateInviteRequest::default()
         };
-        let invite = until(arena, async || black.invite(request.clone()).await).await?;
+        let invite = answered(arena, async || black.invite(request.clone()).await).await?;
         let invite = invite.invite.unwrap_or_default().name;
         // One intent, so one request, whichever node it comes to.
         let accept = v1::AcceptInviteRequest {
@@ -226,9 +226,9 @@ impl Table<'_> {
         if again != name {
             arena.account.complain(Break::Duplicated, format!("{invite} led to {name} and to {again}"));
         }
-        let black = until(arena, async || black.join(&name).await).await?;
-        let white = until(arena, async || white.join(&name).await).await?;
-        let game = until(arena, async || white.refresh().await).await?;
+        let black = answered(arena, async || black.join(&name).await).await?;
+        let white = answered(arena, async || white.join(&name).await).await?;
+        let game = answered(arena, async || white.refresh().await).await?;
         arena.account.opened(&name, game.start_time);
         Ok([black, white])
     }
@@ -246,6 +246,20 @@ impl Table<'_> {
         })?;
         Ok(answer.into_inner().invite.unwrap_or_default().r#match)
     }
+}
+
+/// The same for a call of the Rust client, which repeats it by itself: where that does not help, it has failed.
+async fn answered<T>(arena: &Arena, call: impl AsyncFn() -> Result<T, Error>) -> Result<T, Error> {
+    until(arena, async || {
+        let answer = call().await;
+        if let Err(error) = &answer
+            && error.is_uncertain()
+        {
+            arena.account.failed(|| format!("a call before a match: {error:?}"));
+        }
+        answer
+    })
+    .await
 }
 
 /// Repeats a call that is safe to repeat until it is answered.

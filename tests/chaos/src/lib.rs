@@ -132,7 +132,8 @@ pub async fn run(order: &Order) -> anyhow::Result<Report> {
 }
 
 fn report(order: &Order, arena: &Arena, notes: Vec<String>) -> Report {
-    let Counts { calls, reached, faults, broken, mut shown, mut recoveries } = arena.account.counts();
+    let Counts { calls, failed, first_failed, reached, faults, broken, mut shown, mut recoveries } =
+        arena.account.counts();
     let (leaked, leaks) = arena.secrets.leaks();
     shown.extend(leaks);
     let count = |how| broken.get(&how).copied().unwrap_or_default();
@@ -140,6 +141,9 @@ fn report(order: &Order, arena: &Arena, notes: Vec<String>) -> Report {
     let recovery_max = recoveries.last().copied().unwrap_or_default();
     if let Some(allowed) = order.scenario.recovery_allowed().filter(|allowed| recovery_max > *allowed) {
         shown.push(format!("a player was back after {recovery_max:?}, not within {allowed:?}"));
+    }
+    if order.scenario.answers_all() {
+        shown.extend(first_failed);
     }
     if !reached.covers(order.goal) {
         shown.push(format!("it came to {reached:?} only, not to {:?}", order.goal));
@@ -154,6 +158,8 @@ fn report(order: &Order, arena: &Arena, notes: Vec<String>) -> Report {
             ("faults", faults),
             // Calls of clients; a call that its client repeats by itself is one.
             ("calls", calls),
+            // Calls of the Rust client that got no answer, for all its retries.
+            ("failed", failed),
             // Seals that were acknowledged.
             ("acknowledged", reached.acknowledged),
             // Turns in which both players asked to seal at the same instant.

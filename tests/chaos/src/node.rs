@@ -69,6 +69,9 @@ impl Node {
         command.args(["--heartbeat-s", &heartbeat.as_secs().to_string()]);
         command.args(["--listen", &address.to_string(), "--store", store, "--durability", durability]);
         command.arg("--keys").arg(keys);
+        // A few players do what thousands do, all from one address.
+        command.args(["--player-calls-per-s", "1000000", "--anonymous-calls-per-s", "1000000"]);
+        command.args(["--connections-per-peer-max", "10000"]);
         command.args(["--log", &std::env::var("WTS_LOG").unwrap_or_else(|_| "off".to_owned())]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
         if let Some((shim, seconds)) = skew {

@@ -47,7 +47,7 @@ const SILENT_HEARTBEATS: u32 = 3;
 pub enum Scenario {
     /// Nodes are killed.
     NodeKill,
-    /// Nodes are restarted one after the other.
+    /// Nodes are told to end and started again, one after the other: no call fails, and no stream has a gap.
     RollingRestart,
     /// Primaries are killed, and acknowledged writes with them: every loss must be owned up to.
     PrimaryKill,
@@ -170,6 +170,11 @@ impl Scenario {
     /// Whether nothing acknowledged may be gone.
     pub(crate) fn is_lossless(self) -> bool {
         !matches!(self, Self::PrimaryKill | Self::AbaOneOfTwo)
+    }
+
+    /// Whether every call of a client is answered, with no more than the retries that it makes by itself.
+    pub(crate) const fn answers_all(self) -> bool {
+        matches!(self, Self::RollingRestart)
     }
 
     /// How often a stream with no news says that it lives, in whole seconds. A node looks at the match then, too,

@@ -271,7 +271,10 @@ impl SeatPlay {
                     self.arena.account.complain(Break::Duplicated, what);
                     return Some(End::Left);
                 }
-                Err(error) if error.is_uncertain() && first.elapsed() < SEAL_MAX => sleep(PAUSE).await,
+                Err(error) if error.is_uncertain() && first.elapsed() < SEAL_MAX => {
+                    self.arena.account.failed(|| format!("a seal of turn {turn}: {error:?}"));
+                    sleep(PAUSE).await;
+                }
                 Err(error) => return self.refused(turn, &error),
             }
         }

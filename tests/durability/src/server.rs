@@ -115,7 +115,17 @@ impl Server {
     fn command(&mut self) -> anyhow::Result<Command> {
         let mut command = Command::new(&self.wts);
         command
-            .args(["serve", "--dev", "--log", "warn", "--no-reflection", "--listen", &self.address])
+            .args([
+                "serve",
+                "--dev",
+                "--log",
+                "warn",
+                "--no-reflection",
+                "--listen",
+                &self.address,
+                "--player-calls-per-s",
+                "1000000",
+            ])
             .arg("--data")
             .arg(&self.data)
             .stdin(Stdio::null())

@@ -6,6 +6,7 @@ mod bots;
 mod configuration;
 mod demo;
 mod descriptors;
+mod encrypted;
 mod feed;
 mod keys;
 mod lobby;

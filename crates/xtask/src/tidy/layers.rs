@@ -100,6 +100,12 @@ pub(super) const LAYERS: &[Layer] = &[
     },
     // Kills the server as a process and asks it as a client.
     Layer { package: "durability", own: Own::Only(&["whattheshell"]), outside: Outside::Any },
+    // Attacks the server as a process, and asks it as clients do.
+    Layer {
+        package: "flood",
+        own: Own::Only(&["vectors", "whattheshell"]),
+        outside: Outside::Never(&[BACK_ENDS]),
+    },
     // Runs nodes as processes over real servers and asks them as clients do.
     Layer {
         package: "chaos",
