@@ -18,9 +18,9 @@ use store_embedded::EmbeddedStore;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::warn;
-use tracing_subscriber::EnvFilter;
 
 use crate::store_options::{Opened, StoreOptions};
+use crate::telemetry_options::TelemetryOptions;
 use crate::{backup_socket, configuration, pools_file};
 
 /// What tokens name as their maker and as whom they are for.
@@ -87,9 +87,8 @@ pub(crate) struct Arguments {
     #[arg(long, env = "WTS_NO_REFLECTION")]
     no_reflection: bool,
 
-    /// What to log, as tracing's filters say it: `info`, `service=debug`
-    #[arg(long, env = "WTS_LOG", value_name = "FILTER", default_value = "info")]
-    log: String,
+    #[command(flatten)]
+    telemetry: TelemetryOptions,
 
     /// Print every option with its value, its unit and where it came from, and start nothing
     #[arg(long)]
@@ -104,17 +103,17 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
         configuration::print(&mut std::io::stdout().lock(), matches, &pools)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let filter = EnvFilter::try_new(&arguments.log).context("--log is not a filter")?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    // Before anything is instrumented, and until everything else has ended.
+    let telemetry = telemetry::start(&arguments.telemetry.options()?)?;
     // Connections of clients have threads of their own; what is left is little.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let (server, embedded) = server(arguments).await?;
         let listener = TcpListener::bind(arguments.listen)
             .await
             .with_context(|| format!("{} cannot be listened on", arguments.listen))?;
         let mut told = Told::listen()?;
-        greet(arguments, listener.local_addr()?)?;
+        greet(arguments, listener.local_addr()?, telemetry.metrics_address())?;
         let backups = async {
             match embedded {
                 Some(store) => backup_socket::serve(arguments.store.directory(), store).await,
@@ -126,7 +125,9 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
             () = backups => {}
         }
         Ok(ExitCode::SUCCESS)
-    })
+    });
+    telemetry.shutdown();
+    served
 }
 
 /// The server, and its store if that is in a directory.
@@ -202,9 +203,12 @@ fn parse_backend(text: &str) -> anyhow::Result<(&str, [u8; 32])> {
 }
 
 /// Says where the server is and what to try next. The first line is for programs too.
-fn greet(arguments: &Arguments, address: SocketAddr) -> anyhow::Result<()> {
+fn greet(arguments: &Arguments, address: SocketAddr, metrics: Option<SocketAddr>) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "listening on http://{address}")?;
+    if let Some(metrics) = metrics {
+        writeln!(out, "metrics on http://{metrics}/metrics")?;
+    }
     writeln!(out, "{}", arguments.store)?;
     if arguments.dev {
         warn_dev(&mut out, address)?;
