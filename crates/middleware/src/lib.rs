@@ -5,7 +5,7 @@
 //!
 //! 1. [`BrowserLayer`]: within it a browser's call looks like any other, and what the layers below answer
 //!    reaches it. Calls that are not a browser's pass it by.
-//! 2. [`TraceLayer`]: the span that everything else happens in.
+//! 2. [`TraceLayer`]: the span that everything else happens in, and what is measured of a call.
 //! 3. `CatchPanicLayer` (the service's): a panic of a call is an answer, and traced.
 //! 4. [`DeadlineLayer`]: the time a call may take.
 //! 5. [`AuthLayer`]: the [`Principal`] in the request's extensions, or a refusal.
@@ -42,7 +42,7 @@
 //!     clock: Arc::new(|| 1_700_000_000_000),
 //! };
 //! let service = ServiceBuilder::new()
-//!     .layer(TraceLayer)
+//!     .layer(TraceLayer::default())
 //!     .layer(DeadlineLayer::default())
 //!     .layer(AuthLayer::new(auth))
 //!     .service(service_fn(async |request: Request<Body>| {
@@ -66,6 +66,7 @@ mod auth;
 mod browser;
 mod claims;
 mod deadline;
+mod measured;
 mod policy;
 mod principal;
 mod reason;
@@ -73,6 +74,7 @@ mod revocable;
 mod token_issuer;
 mod token_verifier;
 mod trace;
+mod traceparent;
 
 pub use api_keys::{API_KEY_BYTES_MAX, ApiKeys};
 pub use auth::{API_KEY_HEADER, Auth, AuthLayer, AuthService, WallClock};
@@ -80,6 +82,7 @@ pub use browser::{BrowserLayer, BrowserService};
 pub use deadline::{
     Deadline, DeadlineBody, DeadlineFuture, DeadlineLayer, DeadlineService, UNARY_TIMEOUT_MAX_MS,
 };
+pub use measured::CallInstruments;
 pub use policy::{Access, Denied, Rpc};
 pub use principal::{AgeMark, BackendPrincipal, OperatorPrincipal, PlayerPrincipal, Principal, Scope};
 pub use reason::{ReasonLayer, ReasonService};

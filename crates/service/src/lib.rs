@@ -34,6 +34,8 @@ mod lost_history;
 mod making;
 mod match_service;
 mod matchmaking_service;
+mod metered;
+pub mod metrics;
 mod node;
 mod page;
 mod player_service;

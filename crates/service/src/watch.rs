@@ -235,6 +235,9 @@ impl Watch {
         self.look(woken).await?;
         let changed =
             self.head.stored.head.resolved > self.sent_turn || self.head.stored.head.finish().is_some();
+        if changed && woken == Woken::Silence {
+            self.node.config.instruments.gap_repaired();
+        }
         Ok(if changed { Woken::Change } else { woken })
     }
 
