@@ -44,6 +44,7 @@ mod pool_keeper;
 mod pools;
 mod readiness;
 mod server;
+mod spans;
 mod standing;
 mod ticket_watch;
 mod tickets;
