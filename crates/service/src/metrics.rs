@@ -231,15 +231,17 @@ struct Inner {
 /// Those of the process, as they are set up by then.
 impl Default for Instruments {
     fn default() -> Self {
-        Self::new(&global::meter_with_scope(scope()), global::tracer_with_scope(scope()))
+        Self::new(&global::meter_with_scope(Self::scope()), global::tracer_with_scope(Self::scope()))
     }
 }
 
-fn scope() -> InstrumentationScope {
-    InstrumentationScope::builder(SCOPE).with_version(env!("CARGO_PKG_VERSION")).build()
-}
-
 impl Instruments {
+    /// The scope that meter and tracer are made for.
+    #[must_use]
+    pub fn scope() -> InstrumentationScope {
+        InstrumentationScope::builder(SCOPE).with_version(env!("CARGO_PKG_VERSION")).build()
+    }
+
     /// Instruments of this meter; spans are made by the tracer.
     #[must_use]
     pub fn new(meter: &Meter, tracer: BoxedTracer) -> Self {

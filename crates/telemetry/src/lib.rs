@@ -12,6 +12,7 @@
 //! - What is exported does not speak of exporting it: with no collector there, telemetry would feed itself.
 //! - Who calls can ask for a trace of his call, but not for more than [`ASKED_PER_SECOND_MAX`] of them.
 
+mod exported_logs;
 mod lines;
 mod lost;
 mod pipelines;
@@ -25,14 +26,9 @@ pub use sampler::ASKED_PER_SECOND_MAX;
 use std::net::SocketAddr;
 
 use opentelemetry::global;
-use opentelemetry_appender_tracing::layer::OpenTelemetryTracingBridge;
-use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, Layer as _};
-
-/// Targets that are not exported: an export makes events there itself.
-const OWN_TARGETS: [&str; 5] = ["h2", "hyper", "opentelemetry", "tonic", "tower"];
 
 /// What the log says of telemetry itself where its filter does not speak of it: what goes wrong.
 const OWN_LOG: &str = "opentelemetry=warn";
@@ -63,12 +59,12 @@ pub struct Options {
 /// The filter is none, the collector's address is none, or the address for scrapes cannot be listened on.
 pub fn start(options: &Options) -> Result<Pipelines, TelemetryError> {
     let pipelines = Pipelines::start(options)?;
-    let exported = pipelines.logger_provider().map(|provider| {
-        OpenTelemetryTracingBridge::new(provider)
-            .with_filter(filter_fn(|metadata| is_exported(metadata.target())))
-    });
     let lines = lines::layer(options.log_format);
-    tracing_subscriber::registry().with(log_filter(&options.log_filter)?).with(lines).with(exported).init();
+    tracing_subscriber::registry()
+        .with(log_filter(&options.log_filter)?)
+        .with(lines)
+        .with(pipelines.exported_logs())
+        .init();
     if let Some(provider) = pipelines.tracer_provider() {
         global::set_tracer_provider(provider.clone());
     }
@@ -86,28 +82,9 @@ fn log_filter(text: &str) -> Result<EnvFilter, TelemetryError> {
     EnvFilter::try_new(format!("{OWN_LOG},{text}")).map_err(wrong)
 }
 
-/// Whether events of this target may leave over OTLP.
-fn is_exported(target: &str) -> bool {
-    !OWN_TARGETS.iter().any(|own| {
-        // `h2` and `h2::codec`, also `opentelemetry_sdk` and `opentelemetry-otlp`, but not `h2o`.
-        target.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '_', '-']))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_exporting_says_of_itself_is_not_exported() {
-        for own in ["h2::codec::framed_write", "hyper_util::client", "tonic::transport", "opentelemetry-otlp"]
-        {
-            assert!(!is_exported(own), "{own}");
-        }
-        for other in ["service::clockwork", "store_redis::bus", "middleware::trace", "h2o"] {
-            assert!(is_exported(other), "{other}");
-        }
-    }
 
     #[test]
     fn the_log_says_what_goes_wrong_with_telemetry_unless_it_is_told_otherwise() {

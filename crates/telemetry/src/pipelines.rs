@@ -21,11 +21,14 @@ use opentelemetry_sdk::trace::{self as sdk_trace, BatchSpanProcessor, SdkTracerP
 use prometheus::Registry;
 use thiserror::Error;
 use tokio::runtime::Runtime;
+use tracing::Subscriber;
+use tracing_subscriber::Layer;
+use tracing_subscriber::registry::LookupSpan;
 
-use crate::Options;
 use crate::lost::{BATCH_MAX, QUEUE_MAX, Tallied, Tally};
 use crate::sampler::HeadSampler;
 use crate::scrape::Scrapes;
+use crate::{Options, exported_logs};
 
 /// How long the end of all pipelines may take: one last export of each, and no wait for a collector that hangs.
 pub const SHUTDOWN_MAX: Duration = Duration::from_secs(3);
@@ -158,10 +161,13 @@ impl Pipelines {
         self.meter_provider.as_ref()
     }
 
-    /// Where logs go over OTLP.
+    /// The layer of a subscriber by which events leave over OTLP, where they do.
     #[must_use]
-    pub fn logger_provider(&self) -> Option<&SdkLoggerProvider> {
-        self.logger_provider.as_ref()
+    pub fn exported_logs<S>(&self) -> Option<impl Layer<S> + use<S>>
+    where
+        S: Subscriber + for<'a> LookupSpan<'a>,
+    {
+        self.logger_provider.as_ref().map(exported_logs::layer)
     }
 
     /// Exports what waits, now. It may take as long as an export: nobody who serves may wait for it.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use middleware::{ApiKeys, NewToken, TokenIssuer};
 use referee::{Match, Stamp};
 use sealing::MatchId;
+use service::metrics::Instruments;
 use service::{NodeConfig, Server};
 use store::keys::{KeySource, Keys, Signer};
 use store::{Clock, ScriptedClock, Shard, Store, Stored, SystemClock};
@@ -53,11 +54,13 @@ pub struct Setup {
     pub first_bytes_timeout: Duration,
     /// Threads of a node that serve; with 0 it is served by the test's.
     pub workers: usize,
+    /// What all nodes measure with; nothing, where no test says otherwise.
+    pub instruments: Instruments,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        let NodeConfig { heartbeat, connections_max, first_bytes_timeout, workers, .. } =
+        let NodeConfig { heartbeat, connections_max, first_bytes_timeout, workers, instruments, .. } =
             NodeConfig::default();
         Self {
             nodes: 1,
@@ -69,6 +72,7 @@ impl Default for Setup {
             connections_max,
             first_bytes_timeout,
             workers,
+            instruments,
         }
     }
 }
@@ -349,6 +353,7 @@ fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Sig
             connections_max: setup.connections_max,
             first_bytes_timeout: setup.first_bytes_timeout,
             workers: setup.workers,
+            instruments: setup.instruments.clone(),
             ..NodeConfig::default()
         },
         issuer: issuer(),
