@@ -14,6 +14,7 @@ use wire::ApiError;
 use wire::v1::ErrorReason;
 
 use crate::api_keys::LiveApiKeys;
+use crate::measured::CallerKind;
 use crate::peer::Peer;
 use crate::policy::{Access, Denied, MINT_PLAYER_TOKEN, Rpc};
 use crate::principal::{BackendPrincipal, PlayerPrincipal, Principal};
@@ -204,6 +205,7 @@ where
             Ok(principal) => {
                 let kind = principal.as_ref().map_or("anonymous", Principal::kind);
                 tracing::Span::current().record("principal", kind);
+                CallerKind::tell(request.extensions(), kind);
                 if let Some(principal) = principal {
                     request.extensions_mut().insert(principal);
                 }

@@ -5,7 +5,7 @@
 //!
 //! 1. [`BrowserLayer`]: within it a browser's call looks like any other, and what the layers below answer
 //!    reaches it. Calls that are not a browser's pass it by.
-//! 2. [`TraceLayer`]: the span that everything else happens in.
+//! 2. [`TraceLayer`]: the span that everything else happens in, and what is measured of a call.
 //! 3. `CatchPanicLayer` (the service's): a panic of a call is an answer, and traced.
 //! 4. [`DeadlineLayer`]: the time a call may take.
 //! 5. [`AuthLayer`]: the [`Principal`] in the request's extensions, or a refusal.
@@ -47,7 +47,7 @@
 //!     clock: Arc::new(|| 1_700_000_000_000),
 //! };
 //! let service = ServiceBuilder::new()
-//!     .layer(TraceLayer)
+//!     .layer(TraceLayer::default())
 //!     .layer(DeadlineLayer::default())
 //!     .layer(AuthLayer::new(auth))
 //!     .service(service_fn(async |request: Request<Body>| {
@@ -75,6 +75,7 @@ mod bucket;
 mod claims;
 mod deadline;
 mod limit;
+mod measured;
 mod peer;
 mod policy;
 mod principal;
@@ -84,6 +85,7 @@ mod revocable;
 mod token_issuer;
 mod token_verifier;
 mod trace;
+mod traceparent;
 mod trusted_issuer;
 
 pub use allowance::{Allowance, Allowances, CALLS_BURST_S, Usage, Usages};
@@ -96,6 +98,7 @@ pub use deadline::{
     Deadline, DeadlineBody, DeadlineFuture, DeadlineLayer, DeadlineService, UNARY_TIMEOUT_MAX_MS,
 };
 pub use limit::{LimitBody, LimitFuture, LimitLayer, LimitService};
+pub use measured::CallInstruments;
 pub use peer::{Peer, PeerAddress};
 pub use policy::{Access, Denied, Rpc};
 pub use principal::{AgeMark, BackendPrincipal, OperatorPrincipal, PlayerPrincipal, Principal, Scope};

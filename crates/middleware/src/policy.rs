@@ -3,6 +3,8 @@
 //! What a caller may see or change *within* a call (his own match, his own seat) is the service's to
 //! judge; here is only whether his kind of principal may make the call at all.
 
+use std::sync::LazyLock;
+
 use thiserror::Error;
 use wire::ApiError;
 use wire::v1::ErrorReason;
@@ -35,6 +37,9 @@ pub struct Rpc {
     /// Whether it answers with a stream, which lives as long as its client likes.
     pub streams: bool,
 }
+
+/// What a call that is not in the table is named: a caller must not choose what is logged or counted.
+pub(crate) const OTHER: &str = "_OTHER";
 
 /// The method that development mode opens to everyone.
 pub(crate) const MINT_PLAYER_TOKEN: &str = "MintPlayerToken";
@@ -134,6 +139,17 @@ impl Rpc {
         ["Get", "List", "Watch", "Inspect", "Check", "ServerReflectionInfo"]
             .iter()
             .any(|verb| self.method.starts_with(verb))
+    }
+
+    /// Service and method as telemetry names them: `whattheshell.v1.MatchService/SealMove`.
+    #[must_use]
+    pub fn full_name(&self) -> &'static str {
+        /// Each is made once and stays: they are labels of what is measured.
+        static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+            RPCS.iter().map(|rpc| &*format!("{}/{}", rpc.service, rpc.method).leak()).collect()
+        });
+        let is_this = |rpc: &Self| rpc.method == self.method && rpc.service == self.service;
+        RPCS.iter().position(is_this).map_or(OTHER, |at| NAMES[at])
     }
 
     /// The HTTP path: `/whattheshell.v1.MatchService/SealMove`.

@@ -1,7 +1,8 @@
-//! The layer that makes a span of each call.
+//! The layer that makes a span of each call, and measures it.
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use http::{HeaderMap, Request, Response};
@@ -13,24 +14,37 @@ use tower::{Layer, Service};
 use tracing::Span;
 use tracing::field::Empty;
 
-use crate::policy::Rpc;
+use crate::measured::{CallInstruments, Measured};
+use crate::policy::{OTHER, Rpc};
 
-/// What a call that is not in the policy table is named: a caller must not choose what is logged.
-const OTHER: &str = "_OTHER";
-
-/// Makes a debug span `call` of each call, from its headers to the end of its answer's body.
+/// Makes a debug span `call` of each call, from its headers to the end of its answer's body, and tells the
+/// instruments, if it has any.
 ///
 /// Fields: `rpc.system`, `rpc.service`, `rpc.method`, `principal` (its kind; the auth layer within tells),
 /// `code` (gRPC's, by name) and `latency_us`. The last two also end the span as an event. Nothing else of
 /// a call is recorded: no body, no header, no name a player chose.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct TraceLayer;
+///
+/// A call that is sampled is a server span of OpenTelemetry as well, which is current while the call is at
+/// work. Of its headers `traceparent` alone is read, for the span that it belongs to.
+#[derive(Clone, Default, Debug)]
+pub struct TraceLayer {
+    /// Shared by the calls of one layer only: cores that count at one place take turns.
+    instruments: Option<Arc<CallInstruments>>,
+}
+
+impl TraceLayer {
+    /// A layer that measures calls. The default one measures nothing.
+    #[must_use]
+    pub fn new(instruments: CallInstruments) -> Self {
+        Self { instruments: Some(Arc::new(instruments)) }
+    }
+}
 
 impl<S> Layer<S> for TraceLayer {
     type Service = TraceService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        TraceService { inner }
+        TraceService { inner, instruments: self.instruments.clone() }
     }
 }
 
@@ -38,6 +52,7 @@ impl<S> Layer<S> for TraceLayer {
 #[derive(Clone, Debug)]
 pub struct TraceService<S> {
     inner: S,
+    instruments: Option<Arc<CallInstruments>>,
 }
 
 impl<S, ReqBody, ResBody> Service<Request<ReqBody>> for TraceService<S>
@@ -52,9 +67,12 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
-        let call = Call::new(request.uri().path());
-        let future = call.span.in_scope(|| self.inner.call(request));
+    fn call(&mut self, mut request: Request<ReqBody>) -> Self::Future {
+        let rpc = Rpc::by_path(request.uri().path());
+        let measured =
+            self.instruments.as_ref().map(|instruments| Measured::new(instruments, rpc, &mut request));
+        let call = Call::new(rpc, measured);
+        let future = call.within(|| self.inner.call(request));
         TraceFuture { future, call: Some(call) }
     }
 }
@@ -65,11 +83,12 @@ struct Call {
     /// Not measured where nobody is told.
     started: Option<Instant>,
     code: Option<Code>,
+    measured: Option<Measured>,
 }
 
 impl Call {
-    fn new(path: &str) -> Self {
-        let (service, method) = Rpc::by_path(path).map_or((OTHER, OTHER), |rpc| (rpc.service, rpc.method));
+    fn new(rpc: Option<&'static Rpc>, measured: Option<Measured>) -> Self {
+        let (service, method) = rpc.map_or((OTHER, OTHER), |rpc| (rpc.service, rpc.method));
         let span = tracing::debug_span!(
             "call",
             rpc.system = "grpc",
@@ -79,14 +98,32 @@ impl Call {
             code = Empty,
             latency_us = Empty,
         );
-        let started = (!span.is_disabled()).then(Instant::now);
-        Self { span, started, code: None }
+        let started = (measured.is_some() || !span.is_disabled()).then(Instant::now);
+        Self { span, started, code: None, measured }
+    }
+
+    /// Does a part of the call's work with its spans as the current ones.
+    fn within<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _current = self.measured.as_ref().and_then(Measured::attach);
+        self.span.in_scope(work)
+    }
+
+    /// The answer's headers are there.
+    fn answered(&mut self, headers: &HeaderMap) {
+        self.read_status(headers);
+        if let Some(measured) = &mut self.measured {
+            measured.answered();
+        }
     }
 
     /// Takes the status out of headers or trailers, if they have one.
     fn read_status(&mut self, headers: &HeaderMap) {
         if let Some(value) = headers.get(Status::GRPC_STATUS) {
-            self.code = Some(Code::from_bytes(value.as_bytes()));
+            let code = Code::from_bytes(value.as_bytes());
+            self.code = Some(code);
+            if let Some(measured) = self.measured.as_mut().filter(|_| code != Code::Ok) {
+                measured.refused(headers);
+            }
         }
     }
 
@@ -100,7 +137,11 @@ impl Drop for Call {
     fn drop(&mut self) {
         let Some(started) = self.started else { return };
         let code = self.code.unwrap_or(Code::Cancelled);
-        let latency_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let elapsed = started.elapsed();
+        if let Some(measured) = &mut self.measured {
+            measured.end(code, elapsed);
+        }
+        let latency_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
         self.span.record("code", tracing::field::debug(code)).record("latency_us", latency_us);
         tracing::debug!(parent: &self.span, ?code, latency_us, "call ended");
     }
@@ -125,13 +166,13 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let answer = {
-            let _entered = this.call.as_ref().map(|call| call.span.enter());
-            ready!(this.future.poll(cx))
+        let answer = match this.call.as_ref() {
+            Some(call) => ready!(call.within(|| this.future.poll(cx))),
+            None => ready!(this.future.poll(cx)),
         };
         let mut call = this.call.take();
         match &answer {
-            Ok(response) => call.iter_mut().for_each(|call| call.read_status(response.headers())),
+            Ok(response) => call.iter_mut().for_each(|call| call.answered(response.headers())),
             Err(_) => call.iter_mut().for_each(Call::fail),
         }
         Poll::Ready(answer.map(|response| response.map(|body| TraceBody { body, call })))
@@ -157,10 +198,7 @@ impl<B: Body> Body for TraceBody<B> {
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         let this = self.project();
         let Some(call) = this.call else { return this.body.poll_frame(cx) };
-        let frame = {
-            let _entered = call.span.enter();
-            ready!(this.body.poll_frame(cx))
-        };
+        let frame = ready!(call.within(|| this.body.poll_frame(cx)));
         match &frame {
             Some(Ok(frame)) => {
                 frame.trailers_ref().into_iter().for_each(|trailers| call.read_status(trailers))

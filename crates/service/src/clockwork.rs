@@ -18,6 +18,7 @@ use crate::convert::errors;
 use crate::drive::{Driven, drive};
 use crate::follow_up;
 use crate::guard::caught;
+use crate::metrics::Instruments;
 use crate::node::Node;
 use crate::readiness::Readiness;
 
@@ -62,6 +63,7 @@ struct Clockwork<'a> {
     store: &'a dyn Store,
     clock: &'a dyn Clock,
     bots: &'a Bots,
+    instruments: &'a Instruments,
     readiness: Option<&'a Readiness>,
     nodes: watch::Sender<Vec<NodeId>>,
     desks: Vec<Desk>,
@@ -113,6 +115,7 @@ impl<'a> Clockwork<'a> {
             store,
             clock: node.clock.as_ref(),
             bots: &node.bots,
+            instruments: &node.config.instruments,
             readiness,
             nodes,
             desks: (0..store.shard_count()).map(desk).collect(),
@@ -196,6 +199,8 @@ impl<'a> Clockwork<'a> {
     async fn look(&self) {
         loop {
             let glances = self.glance(|desk| desk.own.load(Ordering::Relaxed)).await;
+            let overdue_ms = glances.iter().filter_map(|glance| glance.overdue_ms).max();
+            self.instruments.overdue(overdue_ms.unwrap_or_default());
             self.call(glances.iter().filter(|glance| glance.overdue_ms.is_some()));
             self.pause(PAUSE_MS).await;
         }
@@ -277,7 +282,10 @@ impl<'a> Clockwork<'a> {
     async fn attend(&self, id: MatchId) -> Result<(), ApiError> {
         let Driven { stored, now, .. } = drive(self.store, id, None, |_| Ok(Command::Tick)).await?;
         if !stored.follow_ups.is_empty() {
-            return follow_up::settle(self.store, &stored).await.map_err(errors::store);
+            return follow_up::settle(self.store, &stored).await.map_err(|error| {
+                self.instruments.follow_ups(&stored.follow_ups, "failed");
+                errors::store(error)
+            });
         }
         self.bots.ask(&stored.head);
         let due = match stored.head.bot_due() {

@@ -124,6 +124,9 @@ impl Commands<'_> {
             Box::pin(lost_history::claim(self.node, (caller, &request.player), &driven.stored.head, claim))
                 .await?;
         }
+        if receipt.is_ok() {
+            self.node.config.instruments.seal_acknowledged("player");
+        }
         receipt.map_err(|refusal| errors::refusal_in_turn(refusal, &driven.stored.head, turn))
     }
 

@@ -11,7 +11,7 @@ use wire::ApiError;
 use wire::v1::ErrorReason;
 
 use crate::convert::{errors, match_name};
-use crate::lost_history;
+use crate::{lost_history, spans};
 
 /// How often a command is judged again. Two seats, their retries and a tick can make each other lose a
 /// few times; whoever loses this often meets a fault, not contention.
@@ -73,7 +73,7 @@ pub(crate) async fn drive(
             change.not_after = Some(change.not_after.map_or(over, |not_after| not_after.min(over)));
         }
         let expected = base.loaded.stored.version;
-        let commit = Commit { expected, nonce: rand::random(), judged: now, change };
+        let commit = Commit { expected, nonce: rand::random(), judged: now, change, trace: spans::current() };
         match store.commit(commit).await.map_err(refused)? {
             CommitOutcome::Committed(stored) if base.is_lost => {
                 base = Base { loaded: Loaded { stored, now }, is_read: true, is_lost: false };

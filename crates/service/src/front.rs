@@ -67,7 +67,7 @@ impl Front {
         // The outermost first.
         let service = ServiceBuilder::new()
             .layer(BrowserLayer)
-            .layer(TraceLayer)
+            .layer(TraceLayer::new(self.node.config.instruments.calls()))
             .layer(CatchPanicLayer::custom(Panicked))
             .layer(DeadlineLayer::default())
             .layer(DrainLayer::new(draining.clone()))

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use crate::bots::Bots;
 use crate::history::Histories;
 use crate::idempotency::RequestKeys;
+use crate::metrics::Instruments;
 use crate::pools::Pools;
 use crate::readiness::Readiness;
 use crate::tls::Tls;
@@ -77,6 +78,8 @@ pub struct NodeConfig {
     pub match_retention: Duration,
     /// The pools that players can queue in.
     pub pools: Pools,
+    /// What it measures with: what the process has set up, where nothing else is given.
+    pub instruments: Instruments,
 }
 
 impl Default for NodeConfig {
@@ -98,6 +101,7 @@ impl Default for NodeConfig {
             workers: 0,
             match_retention: Duration::from_millis(Stored::RETENTION_DEFAULT_MS),
             pools: Pools::default(),
+            instruments: Instruments::default(),
         }
     }
 }
@@ -129,7 +133,7 @@ impl Node {
         futures::join!(
             clockwork::run(id, self, readiness, told),
             pool_keeper::keep_all(id, store, clock, self.config.pools.clone(), nodes),
-            self.bots.run(self.store.as_ref(), &self.signer),
+            self.bots.run(self.store.as_ref(), &self.signer, &self.config.instruments),
         );
     }
 

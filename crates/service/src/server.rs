@@ -19,6 +19,7 @@ use crate::front::Front;
 use crate::health::Health;
 use crate::idempotency::RequestKeys;
 use crate::listener;
+use crate::metered::Metered;
 use crate::node::{Node, NodeConfig};
 use crate::readiness::Readiness;
 use crate::transport::{HANDSHAKES_MAX, Transport};
@@ -160,7 +161,7 @@ impl Server {
 
     pub(crate) fn into_node(self, draining: watch::Receiver<bool>) -> Node {
         Node {
-            store: self.store,
+            store: Arc::new(Metered::new(self.store, self.config.instruments.clone())),
             clock: self.clock,
             config: self.config,
             issuer: Arc::new(self.issuer),

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use futures::stream::{self, BoxStream, StreamExt as _};
 use middleware::Limit;
+use opentelemetry::trace::FutureExt as _;
 use referee::{HistoryClaim, Now};
 use sealing::{Digest, MatchId};
-use store::{Hints, Loaded, Store, StoreError, Version};
+use store::{Hint, Hints, Loaded, Store, StoreError, TraceContext, Version};
 use tokio::sync::watch;
 use tonic::Status;
 use wire::ApiError;
@@ -21,9 +22,9 @@ use crate::convert::time::{duration, timestamp};
 use crate::convert::view::{self, Viewer};
 use crate::convert::{errors, match_name, request, turn};
 use crate::guard::guarded;
-use crate::history::History;
-use crate::lost_history;
+use crate::history::{History, Played};
 use crate::node::Node;
+use crate::{lost_history, spans};
 
 /// What a resolved turn takes on the wire, bytes: 400 to 900, by what happens in it.
 const TURN_BYTES: u32 = 640;
@@ -74,6 +75,7 @@ pub(crate) async fn open(
         id,
         viewer,
         hints,
+        cause: None,
         history,
         draining,
         head: loaded,
@@ -162,6 +164,8 @@ struct Watch {
     id: MatchId,
     viewer: Viewer,
     hints: Hints,
+    /// Where the change was made that the last hint told of, if that is traced.
+    cause: Option<TraceContext>,
     history: Arc<History>,
     draining: watch::Receiver<bool>,
     head: Loaded,
@@ -206,7 +210,7 @@ impl Watch {
         loop {
             if self.sent_turn < self.head.stored.head.resolved {
                 let next = self.sent_turn.saturating_add(1);
-                let played = self.history.turn(self.node.store.as_ref(), next).await?;
+                let played = self.turn(next).await?;
                 if played.previous != self.sent_hash {
                     let sent = (self.sent_turn, self.sent_hash);
                     lost_history::void_unless_stored(self.node.store.as_ref(), self.id, sent).await?;
@@ -232,6 +236,16 @@ impl Watch {
         }
     }
 
+    /// A turn to deliver. Where a traced change caused that, it is a part of the trace.
+    async fn turn(&mut self, number: u32) -> Result<Arc<Played>, ApiError> {
+        let turn = self.history.turn(self.node.store.as_ref(), number);
+        let cause = self.cause.take();
+        match cause.and_then(|cause| spans::delivery(&self.node.config.instruments, cause)) {
+            Some(delivery) => turn.with_context(delivery).await,
+            None => turn.await,
+        }
+    }
+
     /// Waits until the match may have changed, or nothing was sent for a while. A hint brings its head,
     /// where the store remembers that; without one the head is read, which makes good for hints that are lost.
     async fn wait(&mut self) -> Result<Woken, ApiError> {
@@ -247,9 +261,20 @@ impl Watch {
             () = self.node.clock.sleep_until_ms(heartbeat_at_ms.min(self.expires_ms)) => Woken::Silence,
         };
         self.check_token()?;
+        self.cause = match woken {
+            Woken::Hint(hint) => hint.trace,
+            Woken::Change | Woken::Silence => None,
+        };
         self.look(woken).await?;
         let changed =
             self.head.stored.head.resolved > self.sent_turn || self.head.stored.head.finish().is_some();
+        let is_repair = match woken {
+            Woken::Hint(hint) => hint.is_repair,
+            Woken::Change | Woken::Silence => changed,
+        };
+        if is_repair {
+            self.node.config.instruments.gap_repaired();
+        }
         Ok(if changed { Woken::Change } else { woken })
     }
 
@@ -257,7 +282,7 @@ impl Watch {
     async fn look(&mut self, woken: Woken) -> Result<(), ApiError> {
         let store = self.node.store.as_ref();
         let seen = match woken {
-            Woken::Hint(hinted) => Some(as_hinted(store, self.id, hinted).await.map_err(errors::store)?),
+            Woken::Hint(hint) => Some(as_hinted(store, self.id, hint.version).await.map_err(errors::store)?),
             Woken::Change | Woken::Silence => None,
         };
         let load = || async { store.load(self.id).await.map_err(errors::store) };
@@ -304,8 +329,8 @@ impl Watch {
 /// Why a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Woken {
-    /// The match may have changed: it has come to this version.
-    Hint(Version),
+    /// The match may have changed, as this hint says.
+    Hint(Hint),
     /// The match has changed for this client.
     Change,
     /// Nothing was sent for a heartbeat's time.

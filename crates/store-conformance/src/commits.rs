@@ -127,8 +127,13 @@ async fn race(world: &World, id: MatchId, racer: u32) -> Vec<Stored> {
             loaded = node.load(id).await.expect("a stored match can be read");
             continue;
         };
-        let commit =
-            Commit { expected: loaded.stored.version, nonce: world.nonce(), judged: loaded.now, change };
+        let commit = Commit {
+            expected: loaded.stored.version,
+            nonce: world.nonce(),
+            judged: loaded.now,
+            change,
+            trace: None,
+        };
         loaded = match node.commit(commit).await.expect("a commit is answered") {
             CommitOutcome::Conflict(current) => current,
             CommitOutcome::Committed(stored) => {

@@ -7,7 +7,7 @@ use std::task::{Context, Waker};
 
 use rules::Seat;
 use sealing::MatchId;
-use store::{Hints, Store, Version};
+use store::{CommitOutcome, Hints, Store, TraceContext, Version};
 
 use crate::world::{World, seal};
 
@@ -24,13 +24,13 @@ async fn version(node: &Arc<dyn Store>, id: MatchId) -> Version {
 
 /// Waits until the hints have come to this version.
 async fn come_to(hints: &mut Hints, last: Version) {
-    while hints.changed().await.expect("the match is still stored") != last {}
+    while hints.changed().await.expect("the match is still stored").version != last {}
 }
 
 /// Begins to wait for a hint, and gives up at once.
 fn give_up(hints: &mut Hints) -> Option<Version> {
     match pin!(hints.changed()).as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        std::task::Poll::Ready(version) => version.ok(),
+        std::task::Poll::Ready(hint) => hint.ok().map(|hint| hint.version),
         std::task::Poll::Pending => None,
     }
 }
@@ -55,7 +55,7 @@ pub async fn whoever_subscribes_and_then_reads_misses_nothing(world: Arc<World>)
             commit_at(2).await;
             let last = version(&world.store, id).await;
             while seen != last {
-                seen = hints.changed().await.expect("the match is still stored");
+                seen = hints.changed().await.expect("the match is still stored").version;
             }
         }
     }
@@ -126,6 +126,23 @@ pub async fn hints_are_of_the_watched_match_only(world: Arc<World>) {
         }
     }
     assert_eq!(own.len(), 10, "every hint is a version of the watched match");
+}
+
+/// On whichever node: it says where the change was made, and a change that nobody traces says nothing.
+pub async fn a_hint_carries_the_trace_of_its_commit(world: Arc<World>) {
+    let id = world.start().await;
+    let mut hints = watch(&world.other, id).await;
+    let traced = Some(TraceContext { trace_id: [0xfa; 16], span_id: [0x0f; 8] });
+    for (seat, trace) in [(Seat::Black, traced), (Seat::White, None)] {
+        let commit = store::Commit { trace, ..world.judge(id, seal(seat, 1)).await };
+        let committed = world.store.commit(commit).await.expect("the store is there");
+        let CommitOutcome::Committed(stored) = committed else {
+            panic!("nobody else commits: {committed:?}")
+        };
+        let hint = hints.changed().await.expect("the match is still stored");
+        assert_eq!((hint.version, hint.trace), (stored.version, trace));
+    }
+    assert_eq!(world.other.load(id).await.expect("it is stored").stored.head.resolved, 1);
 }
 
 /// He sees every turn, though he never asks unless he is hinted to.

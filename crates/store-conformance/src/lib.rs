@@ -159,6 +159,7 @@ macro_rules! suite {
                 every_watcher_is_told,
                 a_wait_that_is_given_up_loses_nothing,
                 hints_are_of_the_watched_match_only,
+                a_hint_carries_the_trace_of_its_commit,
                 a_watcher_follows_a_match_that_is_played_beside_him,
 
                 creating_an_invite_again_changes_nothing,

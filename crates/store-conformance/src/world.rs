@@ -156,7 +156,7 @@ impl World {
     pub(crate) fn judge_at(&self, loaded: &Loaded, command: Command, judged: Now) -> Commit {
         let change = loaded.stored.head.apply(&command, judged).change;
         let change = change.expect("the command changes the match");
-        Commit { expected: loaded.stored.version, nonce: self.nonce(), judged, change }
+        Commit { expected: loaded.stored.version, nonce: self.nonce(), judged, change, trace: None }
     }
 
     /// Applies a command to a match and stores what comes of it.

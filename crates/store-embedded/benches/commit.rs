@@ -167,7 +167,7 @@ async fn play(store: &dyn Store, number: u64, over: &AtomicBool) -> Result<u64, 
         loop {
             let change = loaded.stored.head.apply(&command, loaded.now).change.ok_or("nothing changes")?;
             let expected = loaded.stored.version;
-            let commit = Commit { expected, nonce: bytes8(commits), judged: loaded.now, change };
+            let commit = Commit { expected, nonce: bytes8(commits), judged: loaded.now, change, trace: None };
             match store.commit(commit).await.map_err(|error| error.to_string())? {
                 CommitOutcome::Committed(stored) => {
                     loaded.stored = stored;

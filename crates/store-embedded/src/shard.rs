@@ -7,7 +7,8 @@ use foldhash::fast::RandomState;
 use referee::{Change, FollowUp, Match, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Commit, CommitOutcome, Due, FeedEntry, FeedPosition, Hints, Loaded, StoreError, Stored, Version,
+    Commit, CommitOutcome, Due, FeedEntry, FeedPosition, Hint, Hints, Loaded, StoreError, Stored,
+    TraceContext, Version,
 };
 use tokio::sync::watch;
 
@@ -32,7 +33,7 @@ struct Entry {
     /// Where the match stands in the due set.
     due: Option<Stamp>,
     /// None before anybody has watched: most changes of a match that nobody does tell nobody.
-    hints: Option<watch::Sender<Version>>,
+    hints: Option<watch::Sender<Hint>>,
 }
 
 /// What stands behind the memory of a shard.
@@ -51,9 +52,12 @@ pub(crate) struct Prepared {
     pub(crate) turn: Option<Arc<TurnRecord>>,
     /// What the feed tells of it.
     pub(crate) told: Option<Told>,
+    /// The span that it was made in.
+    pub(crate) trace: Option<TraceContext>,
 }
 
 /// How far a change has come.
+#[allow(clippy::large_enum_variant, reason = "it is taken apart right where it is made")]
 pub(crate) enum Step<I, A> {
     /// There is nothing to write: this is the answer.
     Answered(A),
@@ -144,7 +148,7 @@ impl Shard {
             stamp: now.stamp,
             follow_ups: change.follow_ups,
         };
-        Step::Prepared(Prepared { stored, turn: None, told: None })
+        Step::Prepared(Prepared { stored, turn: None, told: None, trace: None })
     }
 
     pub(crate) fn commit<B: Behind>(
@@ -183,7 +187,7 @@ impl Shard {
         };
         self.changing.claim(id);
         let told = entry.and_then(|entry| self.feed.give(now.stamp.as_ms(), entry));
-        Step::Prepared(Prepared { stored, turn, told })
+        Step::Prepared(Prepared { stored, turn, told, trace: commit.trace })
     }
 
     pub(crate) fn settle<B: Behind>(
@@ -207,12 +211,12 @@ impl Shard {
         let mut stored = stored.clone();
         stored.follow_ups.retain(|waiting| !done.contains(waiting));
         self.changing.claim(id);
-        Step::Prepared(Prepared { stored, turn: None, told: None })
+        Step::Prepared(Prepared { stored, turn: None, told: None, trace: None })
     }
 
     /// Lets everyone see a change. Returns where the feed ends now, if it went on.
     pub(crate) fn apply<B: Behind>(&mut self, prepared: Prepared) -> Option<FeedPosition> {
-        let Prepared { stored, turn, told } = prepared;
+        let Prepared { stored, turn, told, trace } = prepared;
         let id = stored.head.id;
         self.changing.release(&id);
         let version = stored.version;
@@ -224,7 +228,8 @@ impl Shard {
             entry.earlier = entry.stored.head.resolved.saturating_sub(entry.turns.len() as u32);
         }
         if let Some(hints) = &entry.hints {
-            hints.send_if_modified(|hinted| std::mem::replace(hinted, version) != version);
+            let hint = Hint { version, trace, is_repair: false };
+            hints.send_if_modified(|hinted| std::mem::replace(hinted, hint).version != version);
         }
         self.reschedule(id, None);
         told.and_then(|told| self.feed.stored(told, !B::KEEPS))
@@ -259,7 +264,7 @@ impl Shard {
     pub(crate) fn watch<B: Behind>(&mut self, id: MatchId, behind: &B) -> Result<Hints, StoreError> {
         let entry = self.recall(id, behind)?;
         let version = entry.stored.version;
-        Ok(Hints::new(entry.hints.get_or_insert_with(|| watch::Sender::new(version)).subscribe()))
+        Ok(Hints::new(entry.hints.get_or_insert_with(|| watch::Sender::new(version.into())).subscribe()))
     }
 
     pub(crate) fn due(&self, limit: usize, now: Now) -> Due {

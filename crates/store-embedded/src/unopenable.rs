@@ -56,7 +56,7 @@ impl Reader {
     fn abort(&self, shard: &mut Shard, stored: Stored, now: Now) -> Option<Prepared> {
         let judged = Now { stamp: now.stamp.max(stored.stamp), ..now };
         let change = Arc::clone(&stored.head).apply(&Command::Abort, judged).change?;
-        let commit = Commit { expected: stored.version, nonce: rand::random(), judged, change };
+        let commit = Commit { expected: stored.version, nonce: rand::random(), judged, change, trace: None };
         match shard.commit(commit, judged, self) {
             Step::Prepared(prepared) => Some(prepared),
             Step::Answered(_) | Step::Busy(..) => None,

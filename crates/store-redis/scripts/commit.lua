@@ -4,7 +4,8 @@
 -- Arguments: match, expected version, next version, stamp (ms), outage sum that it was judged under (ms),
 --   the last moment at which it may be stored (ms; empty: any), next deadline (ms; 0: none), the last
 --   moment at which the match is kept (ms; 0: live), channel, record, turn that resolved (or empty),
---   entry of the feed (or empty), number of follow-ups, follow-ups.
+--   entry of the feed (or empty), what the hint has behind the envelope (or empty), number of follow-ups,
+--   follow-ups.
 -- Reply: time, outage sum, status; then if committed: the follow-ups that wait now, and what is still to
 --   be told on the channel; if in conflict: what is stored.
 local now, outage = shard_time(KEYS[4])
@@ -25,7 +26,7 @@ if ARGV[6] ~= '' and now > tonumber(ARGV[6]) then
   return { now, outage, TOO_LATE }
 end
 
-local new, is_new = arguments(14, tonumber(ARGV[13]))
+local new, is_new = arguments(15, tonumber(ARGV[14]))
 local waiting = {}
 for _, follow_up in ipairs((follow_ups_of(value))) do
   if not is_new[follow_up] then
@@ -53,4 +54,4 @@ value = store(KEYS[1], KEYS[2], {
   waiting = waiting,
   record = ARGV[10],
 }, now)
-return { now, outage, COMMITTED, written(waiting), tell(ARGV[9], value) }
+return { now, outage, COMMITTED, written(waiting), tell(ARGV[9], value .. ARGV[13]) }

@@ -9,7 +9,7 @@ use referee::{FollowUp, Match, Stamp};
 use rules::PerSeat;
 use sealing::MatchId;
 use store::codec::{self, CodecError, Keyring};
-use store::{Stored, Version};
+use store::{Stored, TraceContext, Version};
 
 /// The most follow-ups that can wait, and the longest one, bytes: each is counted by one byte.
 const COUNTED_MAX: usize = u8::MAX as usize;
@@ -39,6 +39,25 @@ pub(crate) fn read_summary(bytes: &[u8]) -> Result<Summary, CodecError> {
     let version = fields.version()?;
     let _stamp = fields.number()?;
     Ok(Summary { version, due: stamp(fields.number()?) })
+}
+
+/// What a hint has behind the envelope where its commit was traced, before the trace itself: a field of the
+/// record, the last one there can be, so that a reader that knows nothing of it passes it by.
+const TRACE_FIELD: [u8; 6] = [0xfa, 0xff, 0xff, 0xff, 0x0f, TraceContext::BYTES as u8];
+
+/// Writes what a hint has behind the envelope.
+pub(crate) fn write_trace(trace: Option<TraceContext>) -> Vec<u8> {
+    trace.map_or(Vec::new(), |trace| [&TRACE_FIELD[..], &trace.to_bytes()].concat())
+}
+
+/// The envelope of a hint, and what is behind it.
+pub(crate) fn split_trace(hint: &[u8]) -> (&[u8], Option<TraceContext>) {
+    let at = hint.len().saturating_sub(TRACE_FIELD.len() + TraceContext::BYTES);
+    let (envelope, behind) = hint.split_at(at);
+    match behind.strip_prefix(&TRACE_FIELD).and_then(TraceContext::from_bytes) {
+        Some(trace) => (envelope, Some(trace)),
+        None => (hint, None),
+    }
 }
 
 /// Reads what is stored under the id of a match.
@@ -125,5 +144,33 @@ impl<'a> Fields<'a> {
             follow_ups.push(codec::decode_follow_up(follow_up)?);
         }
         Ok(follow_ups)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use store::codec::{ShardClock, decode_shard_clock, encode_shard_clock};
+
+    use super::*;
+
+    const TRACE: TraceContext = TraceContext { trace_id: [0xfa; 16], span_id: [0x0f; 8] };
+
+    #[test]
+    fn a_reader_that_knows_nothing_of_traces_passes_one_by() {
+        let clock = ShardClock { alive: Stamp::from_ms(7), outage_ms: 3 };
+        let record = encode_shard_clock(&clock).unwrap();
+        let hinted = [record, write_trace(Some(TRACE))].concat();
+        assert_eq!(decode_shard_clock(&hinted), Ok(clock));
+    }
+
+    #[test]
+    fn a_hint_is_split_from_its_trace_and_one_without_stays_whole() {
+        let envelope = [7; 100];
+        let hint = [&envelope[..], &write_trace(Some(TRACE))].concat();
+        assert_eq!(split_trace(&hint), (&envelope[..], Some(TRACE)));
+        for hint in [&envelope[..], &[], &TRACE_FIELD, &hint[..hint.len() - 1], &hint[1..29]] {
+            assert_eq!(split_trace(hint), (hint, None));
+        }
+        assert!(write_trace(None).is_empty());
     }
 }

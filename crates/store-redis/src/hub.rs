@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rand::RngExt as _;
 use sealing::MatchId;
-use store::{Shard, StoreError, Version};
+use store::{Hint, Shard, StoreError, Version};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -36,7 +36,7 @@ pub(crate) struct Epoch(pub(crate) u64);
 
 /// What is watched, and what was told of it last.
 enum Watched {
-    Match { id: MatchId, shard: Shard, told: watch::Sender<Version> },
+    Match { id: MatchId, shard: Shard, told: watch::Sender<Hint> },
     Player { changes: watch::Sender<u64> },
 }
 
@@ -89,9 +89,9 @@ impl Hub {
         channel: &str,
         slot: u16,
         (id, shard): (MatchId, Shard),
-    ) -> Result<Listening<Version>, StoreError> {
+    ) -> Result<Listening<Hint>, StoreError> {
         let unknown = Version { counter: 0, nonce: [0; 8] };
-        let new = || Watched::Match { id, shard, told: watch::Sender::new(unknown) };
+        let new = || Watched::Match { id, shard, told: watch::Sender::new(unknown.into()) };
         self.listen(channel, slot, new, |watched| match watched {
             Watched::Match { told, .. } => Some(told.subscribe()),
             Watched::Player { .. } => None,
@@ -125,10 +125,10 @@ impl Hub {
     }
 
     /// Takes note of what was read of a match after its topic was heard. Returns hints from there on.
-    pub(crate) fn begin(&self, channel: &str, version: Version) -> Option<watch::Receiver<Version>> {
+    pub(crate) fn begin(&self, channel: &str, version: Version) -> Option<watch::Receiver<Hint>> {
         let topics = self.topics();
         let Watched::Match { told, .. } = &topics.get(channel)?.watched else { return None };
-        advance(told, version);
+        advance(told, version.into());
         Some(told.subscribe())
     }
 
@@ -141,13 +141,14 @@ impl Hub {
             Watched::Match { id, shard, told } => (*id, *shard, told),
             Watched::Player { changes } => return again(changes),
         };
+        let (message, trace) = envelope::split_trace(message);
         match envelope::read_summary(message) {
             Ok(summary) => {
                 // Before anybody is told: whoever is finds the head here.
                 self.recent.hinted(id, summary.version, message);
-                if advance(told, summary.version) {
+                if advance(told, Hint { version: summary.version, trace, is_repair: false }) {
                     topic.check_at = Instant::now() + self.next_check(shard, &summary);
-                } else if *told.borrow() != summary.version {
+                } else if told.borrow().version != summary.version {
                     // Hints of several nodes may overtake each other, or history was lost: look.
                     topic.check_at = Instant::now() + spread();
                 }
@@ -236,11 +237,18 @@ impl Hub {
         if topic.hints == check.hints {
             // Even if it is older than what was told: then history was lost, and whoever watches must
             // read again.
-            if summary.version.counter < told.borrow().counter {
+            if summary.version.counter < told.borrow().version.counter {
                 tracing::warn!(id = %check.id, "a match is older than it was: history was lost");
                 self.recent.forget(check.id);
             }
-            told.send_if_modified(|told| std::mem::replace(told, summary.version) != summary.version);
+            let hint = Hint { is_repair: true, ..summary.version.into() };
+            told.send_if_modified(|told| {
+                let changes = told.version != hint.version;
+                if changes {
+                    *told = hint;
+                }
+                changes
+            });
         }
     }
 
@@ -290,11 +298,11 @@ impl Watched {
 }
 
 /// Tells a version, if it is newer than what was told.
-fn advance(told: &watch::Sender<Version>, version: Version) -> bool {
+fn advance(told: &watch::Sender<Hint>, hint: Hint) -> bool {
     told.send_if_modified(|told| {
-        let newer = version.counter > told.counter;
+        let newer = hint.version.counter > told.version.counter;
         if newer {
-            *told = version;
+            *told = hint;
         }
         newer
     })

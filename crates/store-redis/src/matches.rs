@@ -63,7 +63,7 @@ impl RedisStore {
 
     /// What stores a change of a match of this shard.
     fn to_commit(&self, shard: Shard, commit: &Commit) -> Result<(Call, Stored), StoreError> {
-        let Commit { expected, nonce, judged, change } = commit;
+        let Commit { expected, nonce, judged, change, trace } = commit;
         let id = change.next.id;
         let head = Arc::clone(&change.next);
         let version = expected.next(*nonce);
@@ -91,6 +91,7 @@ impl RedisStore {
             .argument(record.map_err(|error| unwritable(&error))?)
             .argument(turn.map_err(|error| unwritable(&error))?)
             .argument(told.map_err(|error| unwritable(&error))?)
+            .argument(envelope::write_trace(*trace))
             .list(follow_ups.map_err(|error| unwritable(&error))?);
         Ok((call, Stored { head, version, stamp, follow_ups: Vec::new() }))
     }

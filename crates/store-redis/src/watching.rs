@@ -35,7 +35,7 @@ impl RedisStore {
         let place = self.place(id);
         let channel = self.names.match_channel(&place, id);
         let listening = self.hub.listen_to_match(&channel, place.slot(), (id, self.shard(id)))?;
-        let known = listening.heard.borrow().is_some() && listening.told.borrow().counter > 0;
+        let known = listening.heard.borrow().is_some() && listening.told.borrow().version.counter > 0;
         if known {
             return Ok(Hints::new(listening.told));
         }

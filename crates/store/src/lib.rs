@@ -12,6 +12,7 @@
 mod clock;
 pub mod codec;
 mod feed;
+mod hint;
 mod invite;
 pub mod keys;
 mod match_store;
@@ -27,8 +28,9 @@ pub use clock::{Clock, OUTAGE_MIN_MS, ScriptedClock, SystemClock};
 pub use feed::{
     FeedEntry, FeedEvent, FeedFinish, FeedHints, FeedLimits, FeedPage, FeedPosition, FeedResume, FeedStore,
 };
+pub use hint::{Hint, Hints, HintsLost, TraceContext};
 pub use invite::{Closing, Invite, InviteEnd, InviteId, InviteStore};
-pub use match_store::{Commit, CommitOutcome, Due, Hints, HintsLost, Loaded, MatchStore, Passage, Stored};
+pub use match_store::{Commit, CommitOutcome, Due, Loaded, MatchStore, Passage, Stored};
 pub use nodes::{Glance, NodeId, NodeStore};
 pub use player::{Indexed, PageKey, PlayerHints, PlayerStore};
 pub use player_record::{PlayerRecord, Ranked, RecordStore, Speed, Standing};

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use referee::{Change, FollowUp, Match, Now, Stamp, TurnRecord};
 use sealing::MatchId;
-use thiserror::Error;
-use tokio::sync::{MutexGuard, watch};
+use tokio::sync::MutexGuard;
 
-use crate::{Shard, StoreError, Version};
+use crate::{Hints, Shard, StoreError, TraceContext, Version};
 
 /// A match as it is stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,6 +43,8 @@ pub struct Commit {
     /// The change. Its next match names the match; its turn is appended; its follow-ups are added to
     /// those that still wait; its due time replaces the old one.
     pub change: Change,
+    /// The span that it is made in, if that is recorded. It goes along with the hint and is stored nowhere.
+    pub trace: Option<TraceContext>,
 }
 
 /// What became of a commit. Only [`CommitOutcome::Committed`] changed anything.
@@ -94,42 +95,6 @@ pub struct Due {
     pub matches: Vec<MatchId>,
     /// The shard's time.
     pub now: Now,
-}
-
-/// Says that a match may have changed. Only a hint: it may come twice or late, and hints close to each
-/// other may come as one, but after the last change there is always one more.
-#[derive(Debug)]
-pub struct Hints {
-    versions: watch::Receiver<Version>,
-}
-
-/// The match is no longer stored, so no more hints will come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-#[error("no more hints will come")]
-pub struct HintsLost;
-
-impl Hints {
-    /// Hints from a channel whose current value counts as seen.
-    #[must_use]
-    pub fn new(versions: watch::Receiver<Version>) -> Self {
-        Self { versions }
-    }
-
-    /// The version that was hinted at last; before the first hint, one that was there at some time since
-    /// these hints were asked for, or older.
-    #[must_use]
-    pub fn latest(&self) -> Version {
-        *self.versions.borrow()
-    }
-
-    /// Waits for a change after the last one seen. Nothing is lost if the wait is given up.
-    ///
-    /// # Errors
-    /// If the match is no longer stored.
-    pub async fn changed(&mut self) -> Result<Version, HintsLost> {
-        self.versions.changed().await.map_err(|_| HintsLost)?;
-        Ok(*self.versions.borrow_and_update())
-    }
 }
 
 /// The passage of one who changes a match, from his look at it to what came of his commit. Dropping it lets the

@@ -33,6 +33,7 @@ mod server_clock;
 mod store_command;
 mod store_options;
 mod table;
+mod telemetry_options;
 mod terminal;
 mod terms;
 mod time_text;

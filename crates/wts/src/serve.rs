@@ -18,10 +18,10 @@ use store_embedded::EmbeddedStore;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::warn;
-use tracing_subscriber::EnvFilter;
 
 use crate::credentials::{self, Credentials};
 use crate::store_options::{Opened, StoreOptions};
+use crate::telemetry_options::TelemetryOptions;
 use crate::tls_reload::Reload;
 use crate::transport_options::TransportOptions;
 use crate::trusted_accounts::{Followed, TrustedAccounts};
@@ -100,9 +100,8 @@ pub(crate) struct Arguments {
     #[arg(long, env = "WTS_NO_REFLECTION")]
     no_reflection: bool,
 
-    /// What to log, as tracing's filters say it: `info`, `service=debug`
-    #[arg(long, env = "WTS_LOG", value_name = "FILTER", default_value = "info")]
-    log: String,
+    #[command(flatten)]
+    telemetry: TelemetryOptions,
 
     /// Print every option with its value, its unit and where it came from, and start nothing
     #[arg(long)]
@@ -117,11 +116,11 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
         configuration::print(&mut std::io::stdout().lock(), matches, &pools)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let filter = EnvFilter::try_new(&arguments.log).context("--log is not a filter")?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    // Before anything is instrumented, and until everything else has ended.
+    let telemetry = telemetry::start(&arguments.telemetry.options()?)?;
     // Connections of clients have threads of their own; what is left is little.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let Made { server, embedded, api_keys, accounts } = server(arguments).await?;
         let listener = TcpListener::bind(arguments.listen)
             .await
@@ -129,7 +128,7 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
         let mut told = Told::listen()?;
         let reload = Reload::listen(server.config.tls.clone().zip(arguments.transport.tls_files()))?;
         let has_backend = api_keys.has_backend() || arguments.transport.has_backend();
-        greet(arguments, listener.local_addr()?, has_backend)?;
+        greet(arguments, listener.local_addr()?, has_backend, telemetry.metrics_address())?;
         let accounts = async {
             match accounts {
                 Some(accounts) => accounts.follow().await,
@@ -150,7 +149,9 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
             () = reload.run() => {}
         }
         Ok(ExitCode::SUCCESS)
-    })
+    });
+    telemetry.shutdown();
+    served
 }
 
 /// A server that is ready to serve.
@@ -219,10 +220,18 @@ fn connections_max(asked: usize) -> anyhow::Result<usize> {
 }
 
 /// Says where the server is and what to try next. The first line is for programs too.
-fn greet(arguments: &Arguments, address: SocketAddr, has_backend: bool) -> anyhow::Result<()> {
+fn greet(
+    arguments: &Arguments,
+    address: SocketAddr,
+    has_backend: bool,
+    metrics: Option<SocketAddr>,
+) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     let url = format!("{}://{address}", arguments.transport.scheme());
     writeln!(out, "listening on {url}")?;
+    if let Some(metrics) = metrics {
+        writeln!(out, "metrics on http://{metrics}/metrics")?;
+    }
     writeln!(out, "{}", arguments.store)?;
     if arguments.dev {
         warn_dev(&mut out, address)?;

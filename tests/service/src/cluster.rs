@@ -8,6 +8,7 @@ use std::time::Duration;
 use middleware::{Allowances, ApiKeys, NewToken, TokenIssuer};
 use referee::{Match, Stamp};
 use sealing::MatchId;
+use service::metrics::Instruments;
 use service::{NodeConfig, Server};
 use store::keys::{KeySource, Keys, Signer};
 use store::{Clock, ScriptedClock, Shard, Store, Stored, SystemClock};
@@ -57,11 +58,13 @@ pub struct Setup {
     pub workers: usize,
     /// What else a node is set to. Unless a test says so, nobody is held up by what he may use.
     pub config: NodeConfig,
+    /// What all nodes measure with; nothing, where no test says otherwise.
+    pub instruments: Instruments,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        let NodeConfig { heartbeat, connections_max, first_bytes_timeout, workers, .. } =
+        let NodeConfig { heartbeat, connections_max, first_bytes_timeout, workers, instruments, .. } =
             NodeConfig::default();
         Self {
             nodes: 1,
@@ -75,6 +78,7 @@ impl Default for Setup {
             first_bytes_timeout,
             workers,
             config: NodeConfig { allowances: Allowances::UNBOUNDED, ..NodeConfig::default() },
+            instruments,
         }
     }
 }
@@ -356,6 +360,7 @@ fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Sig
             connections_max: setup.connections_max,
             first_bytes_timeout: setup.first_bytes_timeout,
             workers: setup.workers,
+            instruments: setup.instruments.clone(),
             ..setup.config.clone()
         },
         issuer: issuer(),

@@ -8,6 +8,7 @@
 //! - [`Duel`]: a match of two callers; [`Watching`]: a stream of it; [`PlayerWatching`]: a player's stream.
 //! - [`Faults`]: what goes wrong between a node and the store, at which call.
 //! - [`Cut`]: a connection that withholds answers and breaks; [`Subscriptions`]: who listens at the store.
+//! - [`Exporting`]: telemetry of a test's own nodes; [`Collector`]: where it goes.
 //! - [`Tap`]: the bytes on a caller's socket; [`Log`]: everything that the process traces.
 //!
 //! No test sleeps to wait for a result: it moves the clock, and then waits for the effect to be seen, with
@@ -15,8 +16,10 @@
 
 mod caller;
 mod cluster;
+mod collector;
 mod cut;
 mod duel;
+mod exporting;
 mod faults;
 mod keeping;
 mod log;
@@ -29,8 +32,10 @@ mod watching;
 
 pub use caller::{Caller, Credential, Line, connect, reason};
 pub use cluster::{API_KEY, Cluster, START_MS, Setup};
+pub use collector::{Collector, Manner};
 pub use cut::Cut;
 pub use duel::{Duel, cell, salt, seconds, stamp};
+pub use exporting::Exporting;
 pub use faults::{Fault, Faults, FaultyStore, Gate, Operation};
 pub use keeping::Keeping;
 pub use log::Log;

@@ -3,11 +3,13 @@
 use std::io;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use telemetry::Pipelines;
 use tracing::Dispatch;
 use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::FmtSpan;
+use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// Two that want to hear everything, keep nothing and never end. While `tracing` knows of one subscriber
@@ -27,13 +29,22 @@ impl Log {
     /// Begins to capture.
     #[must_use]
     pub fn capture() -> Self {
+        Self::capture_and_export(None)
+    }
+
+    /// Begins to capture, and to export the same at TRACE.
+    #[must_use]
+    pub fn capture_and_export(pipelines: Option<&Pipelines>) -> Self {
         LazyLock::force(&LISTENERS);
         let lines = Lines::default();
-        let guard = tracing_subscriber::fmt()
-            .with_max_level(LevelFilter::TRACE)
+        let written = tracing_subscriber::fmt::layer()
             .with_span_events(FmtSpan::FULL)
             .with_ansi(false)
-            .with_writer(lines.clone())
+            .with_writer(lines.clone());
+        let guard = tracing_subscriber::registry()
+            .with(LevelFilter::TRACE)
+            .with(written)
+            .with(pipelines.and_then(Pipelines::exported_logs))
             .set_default();
         Self { lines, _guard: guard }
     }

@@ -28,7 +28,7 @@ impl Subscriptions {
 
     /// The same hints, as far as none is lost, counted for as long as somebody holds them.
     pub(crate) fn count(&self, mut hints: Hints, faults: Faults) -> Hints {
-        let (relay, relayed) = watch::channel(hints.latest());
+        let (relay, relayed) = watch::channel(hints.latest().into());
         let live = self.live.clone();
         live.send_modify(|live| *live += 1);
         tokio::spawn(async move {
@@ -36,7 +36,7 @@ impl Subscriptions {
                 tokio::select! {
                     () = relay.closed() => break,
                     hint = hints.changed() => match hint {
-                        Ok(version) if faults.hints_arrive() => drop(relay.send_replace(version)),
+                        Ok(hint) if faults.hints_arrive() => drop(relay.send_replace(hint)),
                         Ok(_) => {}
                         Err(_) => break,
                     },

@@ -72,6 +72,8 @@ mod service {
     mod simultaneous;
     mod stored_secrets;
     mod straddled_deadline;
+    mod telemetry;
+    mod telemetry_over_redis;
     mod tickets;
     mod turn_limit;
     #[cfg(feature = "second-version")]

@@ -208,7 +208,7 @@ impl Pair<'_> {
             1 => expected.nonce = self.random.random(),
             _ => {}
         }
-        let commit = Commit { expected, nonce: self.random.random(), judged, change };
+        let commit = Commit { expected, nonce: self.random.random(), judged, change, trace: None };
         let again = if self.random.random_ratio(1, 8) { 2 } else { 1 };
         for _ in 0..again {
             let [one, other] = self.stores;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use store::{StoreError, Stored};
+use store::{StoreError, Stored, TraceContext};
 
 use crate::primary::{Durability, Primary};
 use crate::scheduler::{Handle, Owner};
@@ -82,7 +82,7 @@ impl Link {
     }
 
     /// Tells everybody who listens of a change, as well as hints are told: late, twice, or not at all.
-    pub(crate) fn publish(&self, stored: &Stored, epoch: u64) {
+    pub(crate) fn publish(&self, stored: &Stored, epoch: u64, trace: Option<TraceContext>) {
         for ears in self.primary.listeners(stored.head.id) {
             if self.weather.strikes(|rates| rates.lost_hints) {
                 continue;
@@ -96,7 +96,7 @@ impl Link {
                     let durable =
                         link.primary.durability == Durability::Primary || link.primary.confirm(epoch);
                     if durable {
-                        link.primary.tell(ears, &stored);
+                        link.primary.tell(ears, &stored, trace);
                     }
                 });
             }

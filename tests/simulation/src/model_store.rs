@@ -127,11 +127,12 @@ impl MatchStore for ModelStore {
 
     async fn commit(&self, commit: Commit) -> Result<CommitOutcome, StoreError> {
         let id = commit.change.next.id;
+        let trace = commit.trace;
         let Some(link) = &self.link else {
             let (outcome, _) = self.primary.change(id, |model, clock| model.commit(commit, clock));
             if let Ok(CommitOutcome::Committed(stored)) = &outcome {
                 for ears in self.primary.listeners(id) {
-                    self.primary.tell(ears, stored);
+                    self.primary.tell(ears, stored, trace);
                 }
                 self.primary.feed_listeners().into_iter().for_each(|ears| self.primary.look_at_feed(ears));
             }
@@ -150,7 +151,7 @@ impl MatchStore for ModelStore {
         let (outcome, epoch) = self.primary.change(id, |model, clock| model.commit(commit, clock));
         if let Ok(CommitOutcome::Committed(stored)) = &outcome {
             // Hints go out whether the node hears the answer or not.
-            link.publish(stored, epoch);
+            link.publish(stored, epoch, trace);
             link.publish_feed();
         }
         self.note(|| format!("commit on version {judged}, {turn} turns: {}", told(&outcome)));
@@ -160,7 +161,7 @@ impl MatchStore for ModelStore {
         }
         match &outcome {
             Ok(CommitOutcome::Conflict(loaded)) => self.primary.has_read(self.ears, loaded),
-            Ok(CommitOutcome::Committed(stored)) => self.primary.tell(self.ears, stored),
+            Ok(CommitOutcome::Committed(stored)) => self.primary.tell(self.ears, stored, trace),
             Ok(CommitOutcome::Restamp(_) | CommitOutcome::TooLate(_)) | Err(_) => {}
         }
         outcome

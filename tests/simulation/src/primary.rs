@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use referee::{Match, Now, Stamp, TurnRecord};
 use sealing::MatchId;
-use store::{Clock, FeedHints, FeedPosition, Loaded, Stored, Version};
+use store::{Clock, FeedHints, FeedPosition, Hint, Loaded, Stored, TraceContext, Version};
 use tokio::sync::watch;
 
 use crate::model::Model;
@@ -35,7 +35,7 @@ pub(crate) struct Made {
 /// Who listens on one node, and what it remembers of what it has read.
 #[derive(Default)]
 struct Ears {
-    matches: HashMap<MatchId, watch::Sender<Version>>,
+    matches: HashMap<MatchId, watch::Sender<Hint>>,
     players: HashMap<String, watch::Sender<u64>>,
     /// Where each shard's feed ends, as far as the node has seen.
     feed: watch::Sender<Vec<Option<FeedPosition>>>,
@@ -183,10 +183,10 @@ impl Primary {
     }
 
     /// Listens for hints of a match from now on.
-    pub(crate) fn listen(&self, ears: u64, id: MatchId, version: Version) -> watch::Receiver<Version> {
+    pub(crate) fn listen(&self, ears: u64, id: MatchId, version: Version) -> watch::Receiver<Hint> {
         let mut servers = self.servers();
         let ears = servers.ears.entry(ears).or_default();
-        ears.matches.entry(id).or_insert_with(|| watch::Sender::new(version)).subscribe()
+        ears.matches.entry(id).or_insert_with(|| watch::Sender::new(version.into())).subscribe()
     }
 
     /// Listens for hints of a player from now on.
@@ -207,12 +207,12 @@ impl Primary {
     }
 
     /// Delivers a hint, which carries the head.
-    pub(crate) fn tell(&self, ears: u64, stored: &Stored) {
+    pub(crate) fn tell(&self, ears: u64, stored: &Stored, trace: Option<TraceContext>) {
         let mut servers = self.servers();
         let Some(ears) = servers.ears.get_mut(&ears) else { return };
         remember(&mut ears.heads, stored);
         if let Some(topic) = ears.matches.get(&stored.head.id) {
-            topic.send_replace(stored.version);
+            topic.send_replace(Hint { version: stored.version, trace, is_repair: false });
         }
     }
 

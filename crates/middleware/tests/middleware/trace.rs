@@ -64,7 +64,7 @@ async fn logged(call: Request<Body>, status: Option<&'static str>) -> String {
         .finish();
     let _logging = tracing::subscriber::set_default(subscriber);
     let service = ServiceBuilder::new()
-        .layer(TraceLayer)
+        .layer(TraceLayer::default())
         .layer(DeadlineLayer::default())
         .layer(AuthLayer::new(auth()))
         .service(service_fn(|_: Request<Body>| ready(Ok::<_, Infallible>(answer(status)))));
@@ -146,10 +146,11 @@ async fn a_call_that_its_client_gives_up_is_logged_as_cancelled() {
         .with_writer(move || writer.clone())
         .finish();
     let _logging = tracing::subscriber::set_default(subscriber);
-    let service = ServiceBuilder::new().layer(TraceLayer).service(service_fn(async |_: Request<Body>| {
-        pending::<()>().await;
-        Ok::<_, Infallible>(Response::new(Body::empty()))
-    }));
+    let service =
+        ServiceBuilder::new().layer(TraceLayer::default()).service(service_fn(async |_: Request<Body>| {
+            pending::<()>().await;
+            Ok::<_, Infallible>(Response::new(Body::empty()))
+        }));
     let mut call = Box::pin(service.oneshot(request(GET_MATCH, &[])));
     assert!(futures::poll!(&mut call).is_pending());
     drop(call);

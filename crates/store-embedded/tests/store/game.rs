@@ -90,7 +90,7 @@ pub(crate) async fn judge(store: &EmbeddedStore, id: MatchId, command: Command) 
     let loaded = store.load(id).await.expect("a stored match can be read");
     let change =
         loaded.stored.head.apply(&command, loaded.now).change.expect("the command changes the match");
-    Commit { expected: loaded.stored.version, nonce: [2; 8], judged: loaded.now, change }
+    Commit { expected: loaded.stored.version, nonce: [2; 8], judged: loaded.now, change, trace: None }
 }
 
 /// Does what waits on a match.

@@ -48,7 +48,13 @@ pub(crate) fn seal(seat: Seat, turn: u32) -> Command {
 pub(crate) async fn judge(store: &RedisStore, id: MatchId, command: &Command) -> Result<Commit, StoreError> {
     let loaded = store.load(id).await?;
     let change = loaded.stored.head.apply(command, loaded.now).change.expect("the command changes the match");
-    Ok(Commit { expected: loaded.stored.version, nonce: rand::random(), judged: loaded.now, change })
+    Ok(Commit {
+        expected: loaded.stored.version,
+        nonce: rand::random(),
+        judged: loaded.now,
+        change,
+        trace: None,
+    })
 }
 
 /// Applies a command to a match, as a node does.
@@ -99,7 +105,7 @@ pub(crate) async fn turns(store: &RedisStore, id: MatchId) -> Vec<u32> {
 
 /// Waits until the hints have come to this version.
 pub(crate) async fn come_to(hints: &mut Hints, last: Version, bound: Duration) {
-    let come = async { while hints.changed().await.expect("the match is still stored") != last {} };
+    let come = async { while hints.changed().await.expect("the match is still stored").version != last {} };
     tokio::time::timeout(bound, come).await.expect("the last hint comes in time");
 }
 

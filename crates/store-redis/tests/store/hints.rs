@@ -71,8 +71,10 @@ async fn a_change_that_nobody_hinted_at_is_found() {
     // The version's counter, in the first bytes of what is stored.
     server.server().ask(&["SETRANGE", &key, "6", "\u{7f}"]).await.expect("a value can be changed");
     let look = hints.changed();
-    let version = tokio::time::timeout(Duration::from_secs(20), look).await.expect("it is looked at in time");
-    assert_eq!(version.expect("the match is still stored").counter >> 8, 0x7f);
+    let hint = tokio::time::timeout(Duration::from_secs(20), look).await.expect("it is looked at in time");
+    let hint = hint.expect("the match is still stored");
+    assert_eq!(hint.version.counter >> 8, 0x7f);
+    assert!(hint.is_repair);
 }
 
 /// A hint carries the head: the second sealer's node needs no read.
@@ -92,7 +94,7 @@ async fn a_node_that_was_hinted_at_commits_without_a_read() {
         let seal = recent.stored.head.apply(&game::seal(Seat::White, 1), recent.now);
         let change = seal.change.expect("a seal changes the match");
         let (expected, judged) = (recent.stored.version, recent.now);
-        let commit = store::Commit { expected, nonce: [1; 8], judged, change };
+        let commit = store::Commit { expected, nonce: [1; 8], judged, change, trace: None };
         let outcome = other.commit(commit).await.expect("a commit is answered");
         assert!(matches!(outcome, store::CommitOutcome::Committed(_)), "{outcome:?}");
     }

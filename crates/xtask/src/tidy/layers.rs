@@ -83,6 +83,8 @@ pub(super) const LAYERS: &[Layer] = &[
         own: Own::Only(&["rules", "sealing", "referee", "matchmaker", "bot", "store", "wire", "middleware"]),
         outside: Outside::Never(&[BACK_ENDS]),
     },
+    // Where what is measured goes; it knows nothing of what that is.
+    Layer { package: "telemetry", own: Own::Only(&[]), outside: Outside::Never(&[BACK_ENDS]) },
     // A client sees what every other client sees.
     Layer {
         package: "whattheshell",

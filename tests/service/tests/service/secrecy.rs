@@ -1,9 +1,12 @@
 //! F1 and D1: until a turn resolves, its cells and salts are in nothing that anybody else receives, to the
-//! byte on the socket, and in no line of the log.
+//! byte on the socket, in no line of the log at TRACE, and in nothing that is exported of it, of spans and of
+//! metrics.
 
 use prost::Message as _;
 use rules::Seat;
-use service_tests::{Cluster, Duel, Fault, Log, Operation, Tap, Watching, cell};
+use service_tests::{
+    Cluster, Collector, Duel, Exporting, Fault, Log, Manner, Operation, Setup, Tap, Watching, cell,
+};
 use wire::v1::watch_match_response::Update;
 use wire::v1::{self, SealStatus, Spectators};
 
@@ -17,6 +20,30 @@ fn marked_seal(duel: &Duel) -> v1::SealMoveRequest {
     request
 }
 
+/// All that operators hear: each call is traced.
+struct Heard {
+    log: Log,
+    exporting: Exporting,
+    collector: Collector,
+}
+
+impl Heard {
+    fn begin() -> Self {
+        let collector = Collector::start(Manner::Takes);
+        let exporting = Exporting::to(&collector.url());
+        let log = Log::capture_and_export(Some(&exporting.pipelines));
+        Self { log, exporting, collector }
+    }
+
+    /// Everything so far, and what it is called.
+    async fn all(&self) -> [(&'static str, Vec<u8>); 3] {
+        self.exporting.pipelines.flush();
+        let exported = self.collector.received().bytes;
+        let scraped = self.exporting.scrape().await.into_bytes();
+        [("the log", self.log.text()), ("the export", exported), ("the scrape", scraped)]
+    }
+}
+
 struct Onlookers {
     cluster: Cluster,
     duel: Duel,
@@ -26,18 +53,19 @@ struct Onlookers {
 
 impl Onlookers {
     /// A match with turn 1 open, and everybody but black behind a tap, with a stream each.
-    async fn gather(seal_status: SealStatus) -> Self {
-        Self::at(v1::MatchSettings {
+    async fn gather(heard: &Heard, seal_status: SealStatus) -> Self {
+        let settings = v1::MatchSettings {
             spectators: Spectators::Live.into(),
             seal_status: seal_status.into(),
             ..Default::default()
-        })
-        .await
+        };
+        Self::at(heard, settings).await
     }
 
     /// The same in a match with these settings.
-    async fn at(settings: v1::MatchSettings) -> Self {
-        let cluster = Cluster::of_one().await;
+    async fn at(heard: &Heard, settings: v1::MatchSettings) -> Self {
+        let instruments = heard.exporting.instruments.clone();
+        let cluster = Cluster::start(Setup { instruments, ..Setup::default() }).await;
         let mut duel = cluster.duel(settings).await;
         let mut spectator = cluster.player(0, "spectator").await;
         let mut backend = cluster.backend(0).await;
@@ -71,13 +99,14 @@ impl Onlookers {
         }
     }
 
-    fn assert_nothing_leaked(&self, log: &Log) {
+    async fn assert_nothing_leaked(&self, heard: &Heard) {
         for (who, tap) in &self.taps {
             assert_eq!(marked::salt_in(&tap.received()), None, "{who} received the salt");
         }
-        let text = log.text();
-        assert_eq!(marked::salt_in(&text), None, "the log has the salt");
-        assert_eq!(marked::cell_in(&text), None, "the log has the cell");
+        for (what, text) in heard.all().await {
+            assert_eq!(marked::salt_in(&text), None, "{what} has the salt");
+            assert_eq!(marked::cell_in(&text), None, "{what} has the cell");
+        }
     }
 
     /// Black seals his marked move in every way that there is to go wrong, then for good.
@@ -98,11 +127,11 @@ impl Onlookers {
 }
 
 async fn stays_secret_until_it_resolves(seal_status: SealStatus) {
-    let log = Log::capture();
-    let mut onlookers = Onlookers::gather(seal_status).await;
+    let heard = Heard::begin();
+    let mut onlookers = Onlookers::gather(&heard, seal_status).await;
     onlookers.seal_marked().await;
     onlookers.settle().await;
-    onlookers.assert_nothing_leaked(&log);
+    onlookers.assert_nothing_leaked(&heard).await;
 
     // The same search finds it once it is public.
     onlookers.duel.seal(Seat::White, 1, cell("A1")).await.unwrap();
@@ -123,8 +152,8 @@ async fn a_hidden_seal_stays_secret_until_it_resolves() {
 }
 
 async fn faults_keep_the_secret(seal_status: SealStatus) {
-    let log = Log::capture();
-    let mut onlookers = Onlookers::gather(seal_status).await;
+    let heard = Heard::begin();
+    let mut onlookers = Onlookers::gather(&heard, seal_status).await;
     let faults = onlookers.cluster.nodes[0].faults.clone();
     let seal = marked_seal(&onlookers.duel);
     for fault in [Fault::Refused, Fault::Panic, Fault::AnswerLost] {
@@ -133,7 +162,7 @@ async fn faults_keep_the_secret(seal_status: SealStatus) {
     }
     onlookers.duel.send_seal(Seat::Black, seal).await.expect("the retry finds its seal");
     onlookers.settle().await;
-    onlookers.assert_nothing_leaked(&log);
+    onlookers.assert_nothing_leaked(&heard).await;
 }
 
 #[tokio::test]
@@ -148,15 +177,15 @@ async fn a_faulty_store_and_a_panic_keep_a_hidden_seal_secret() {
 
 #[tokio::test]
 async fn a_first_reveal_stays_secret_until_the_second() {
-    let log = Log::capture();
-    let mut onlookers = Onlookers::at(reveals::settings()).await;
+    let heard = Heard::begin();
+    let mut onlookers = Onlookers::at(&heard, reveals::settings()).await;
     let white = v1::OpenMove { cell: cell("A1"), salt: vec![1; 32] };
     reveals::commit(&onlookers.duel, Seat::Black, &marked::open()).await;
     reveals::reveal(&onlookers.duel, Seat::Black, &marked::open()).await.expect_err("it is too early");
     reveals::commit(&onlookers.duel, Seat::White, &white).await;
     reveals::reveal(&onlookers.duel, Seat::Black, &marked::open()).await.unwrap();
     onlookers.settle().await;
-    onlookers.assert_nothing_leaked(&log);
+    onlookers.assert_nothing_leaked(&heard).await;
     reveals::reveal(&onlookers.duel, Seat::White, &white).await.unwrap();
     onlookers.streams[0].turn().await;
     assert_eq!(marked::salt_in(&onlookers.taps[0].1.received()), Some("raw"));
@@ -164,25 +193,30 @@ async fn a_first_reveal_stays_secret_until_the_second() {
 
 #[tokio::test]
 async fn a_seal_that_never_resolves_stays_secret() {
-    let log = Log::capture();
-    let mut onlookers = Onlookers::gather(SealStatus::Visible).await;
+    let heard = Heard::begin();
+    let mut onlookers = Onlookers::gather(&heard, SealStatus::Visible).await;
     onlookers.seal_marked().await;
     onlookers.cluster.advance_ms(31_000).await;
     for stream in &mut onlookers.streams {
         stream.finished().await;
     }
     onlookers.duel.white.transcript(&onlookers.duel.name).await.unwrap();
-    onlookers.assert_nothing_leaked(&log);
+    onlookers.assert_nothing_leaked(&heard).await;
 }
 
 // Without this, the capture could be deaf to the layers where a leak would be.
 #[tokio::test]
 async fn the_capture_hears_the_transport_and_the_calls() {
-    let log = Log::capture();
-    let onlookers = Onlookers::gather(SealStatus::Visible).await;
+    let heard = Heard::begin();
+    let onlookers = Onlookers::gather(&heard, SealStatus::Visible).await;
     onlookers.seal_marked().await;
-    let text = String::from_utf8_lossy(&log.text()).into_owned();
+    let [log, export, scrape] =
+        heard.all().await.map(|(_, text)| String::from_utf8_lossy(&text).into_owned());
     for heard in ["TRACE", "h2::", "rpc.method=\"SealMove\"", "tower"] {
-        assert!(text.contains(heard), "the log lacks {heard}");
+        assert!(log.contains(heard), "the log lacks {heard}");
     }
+    for heard in ["MatchService/SealMove", "call ended", "wts.seals.acknowledged"] {
+        assert!(export.contains(heard), "the export lacks {heard}");
+    }
+    assert!(scrape.contains("wts_seals_acknowledged_total{wts_by=\"player\"} "), "{scrape}");
 }
