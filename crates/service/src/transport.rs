@@ -204,7 +204,10 @@ async fn told(draining: &mut watch::Receiver<Option<Duration>>) -> Duration {
 /// Comes when it is one connection's turn to go, once the node drains.
 async fn turn_to_go(mut draining: watch::Receiver<Option<Duration>>) {
     let spread = told(&mut draining).await;
-    sleep(spread.mul_f64(rand::random())).await;
+    // Even the shortest sleep takes a moment, in which a stream may go on.
+    if !spread.is_zero() {
+        sleep(spread.mul_f64(rand::random())).await;
+    }
 }
 
 /// Comes once a connection has been without a call for too long.
