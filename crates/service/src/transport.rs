@@ -55,6 +55,10 @@ const AGE_JITTER: f64 = 0.2;
 /// How long a TLS handshake may take: the slowest network and a packet lost more than once.
 pub(crate) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long the headers of an HTTP/1 request may take, from the end of the one before: a page that asks now and then
+/// keeps its connection.
+const HTTP1_HEADERS_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// TLS handshakes under way at once on a node. Each costs some 0.3 ms of a core; more than this only make all of
 /// them late, and calls with them.
 pub(crate) const HANDSHAKES_MAX: usize = 256;
@@ -200,7 +204,10 @@ async fn told(draining: &mut watch::Receiver<Option<Duration>>) -> Duration {
 /// Comes when it is one connection's turn to go, once the node drains.
 async fn turn_to_go(mut draining: watch::Receiver<Option<Duration>>) {
     let spread = told(&mut draining).await;
-    sleep(spread.mul_f64(rand::random())).await;
+    // Even the shortest sleep takes a moment, in which a stream may go on.
+    if !spread.is_zero() {
+        sleep(spread.mul_f64(rand::random())).await;
+    }
 }
 
 /// Comes once a connection has been without a call for too long.
@@ -232,7 +239,7 @@ fn http() -> auto::Builder<TokioExecutor> {
         .max_local_error_reset_streams(MISTAKES_MAX);
     http.http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(HANDSHAKE_TIMEOUT)
+        .header_read_timeout(HTTP1_HEADERS_TIMEOUT)
         .max_buf_size(HEADER_BYTES_MAX as usize);
     http
 }

@@ -3,6 +3,7 @@
 mod auth;
 mod calls;
 mod deadline;
+mod limits;
 mod policy;
 mod reason;
 mod tokens;

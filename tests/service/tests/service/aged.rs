@@ -1,10 +1,15 @@
 //! A11: a connection that has come of age goes, and what was on it goes on over another one without a gap.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures::StreamExt as _;
 use service::NodeConfig;
 use service_tests::{Cluster, Cut, Setup, soon};
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 use whattheshell::{Client, Update, v1};
 use wire::ApiError;
 use wire::v1::ErrorReason;
@@ -81,4 +86,51 @@ async fn idle_streams_move_and_a_call_in_flight_is_finished() {
     sealed.expect("a call in flight is finished");
     assert!(!watching.is_finished(), "the stream goes on");
     watching.abort();
+}
+
+/// A balancer of connections: each goes to where the newest are to go.
+async fn balancer(to: watch::Receiver<SocketAddr>) -> (SocketAddr, JoinSet<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut accepting = JoinSet::new();
+    accepting.spawn(async move {
+        let mut lines = JoinSet::new();
+        while let Ok((mut client, _)) = listener.accept().await {
+            let node = *to.borrow();
+            lines.spawn(async move {
+                let mut server = TcpStream::connect(node).await.unwrap();
+                // It ends when either side does.
+                let _ = copy_bidirectional(&mut client, &mut server).await;
+            });
+        }
+    });
+    (address, accepting)
+}
+
+#[tokio::test]
+async fn what_is_on_one_node_moves_to_one_that_joins_and_no_turn_is_lost() {
+    let cluster = node(2).await;
+    let duel = cluster.duel(v1::MatchSettings::default()).await;
+    let (newest, to) = watch::channel(cluster.nodes[0].address);
+    let (address, _lines) = balancer(to).await;
+    let black = at(&cluster, &duel, &duel.black, address, &Client::builder()).await;
+    let mut stream = black.watch();
+    black.seal(1, cell("A1")).await.unwrap();
+    let white = |cluster: &Cluster| duel.white.through(cluster.nodes[1].address);
+    service_tests::Duel { white: white(&cluster).await, ..duel.clone() }
+        .seal(rules::Seat::White, 1, 81)
+        .await
+        .unwrap();
+    assert_eq!(turn(&mut stream).await.turn, 1);
+    newest.send_replace(cluster.nodes[1].address);
+    let watching = tokio::spawn(async move { turn(&mut stream).await });
+    cluster.nodes[1].subscriptions.become_exactly(1).await;
+    cluster.nodes[0].subscriptions.become_exactly(0).await;
+    // What the player asks goes there as well.
+    black.seal(2, cell("C1")).await.unwrap();
+    service_tests::Duel { white: white(&cluster).await, ..duel.clone() }
+        .seal(rules::Seat::White, 2, 79)
+        .await
+        .unwrap();
+    assert_eq!(soon("the turn", watching).await.unwrap().turn, 2);
 }

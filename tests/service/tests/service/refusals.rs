@@ -16,13 +16,15 @@ use super::queue;
 
 /// Reasons that other files of these tests reach: by time (`expiry`, `deadlines`), by a stop (`shutdown`), by
 /// very many invites (`invites`), by a feed that is trimmed (`feed`).
-const ELSEWHERE: [ErrorReason; 6] = [
+const ELSEWHERE: [ErrorReason; 8] = [
     ErrorReason::TokenExpired,
     ErrorReason::DeadlineExceeded,
     ErrorReason::ResumeElsewhere,
     ErrorReason::ShuttingDown,
     ErrorReason::TicketLimit,
     ErrorReason::FeedTrimmed,
+    ErrorReason::RateLimited,
+    ErrorReason::StreamLimit,
 ];
 
 /// A match in turn 2, where black has sealed, and who looks at it.
