@@ -46,6 +46,8 @@ const BENCHES: &[Bench] = &[
     Bench { name: "seal_redis_256_redis_cpu", package: "service-tests", target: "rpc" },
     Bench { name: "seal_redis_256_scripts", package: "service-tests", target: "rpc" },
     Bench { name: "seal_redis_256_commands", package: "service-tests", target: "rpc" },
+    Bench { name: "seal_redis_told", package: "service-tests", target: "rpc" },
+    Bench { name: "seal_redis_told_cpu", package: "service-tests", target: "rpc" },
     Bench { name: "bytes_per_match", package: "service-tests", target: "rpc" },
     Bench { name: "bytes_per_match_finished", package: "service-tests", target: "rpc" },
     Bench { name: "tickets_redis", package: "service-tests", target: "rpc" },

@@ -18,6 +18,7 @@ mod queue;
 mod server;
 mod shared_store;
 mod store;
+mod telemetry;
 mod terminated;
 mod vectors;
 mod verify;

@@ -23,6 +23,7 @@ mod shared_store;
 mod side;
 mod store_floor;
 mod tickets;
+mod told;
 mod verify;
 mod workload;
 
@@ -80,6 +81,10 @@ const BENCHES: &[Bench] = &[
             "seal_redis_256_commands",
         ],
         measure: || Box::pin(seal_redis::beside_floor()),
+    },
+    Bench {
+        names: &["seal_redis_told", "seal_redis_told_cpu"],
+        measure: || Box::pin(told::beside_silence()),
     },
     Bench {
         names: &["bytes_per_match", "bytes_per_match_finished"],

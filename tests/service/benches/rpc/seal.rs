@@ -129,7 +129,7 @@ const fn store(role: Role<'_>) -> &'static str {
         Role::Volatile => "volatile store",
         Role::Embedded(Durability::Process) => "embedded store without fsync",
         Role::Embedded(Durability::Power) => "embedded store, one fsync a group",
-        Role::Redis { .. } => "Redis",
+        Role::Redis { .. } | Role::ToldRedis { .. } => "Redis",
         Role::Floor { .. } | Role::StoreFloor { .. } => "no store",
     }
 }

@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -23,7 +23,6 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
-use tracing_subscriber::EnvFilter;
 
 use crate::{floor, store_floor};
 
@@ -58,6 +57,8 @@ pub(crate) enum Role<'a> {
         /// The file of the keys that all nodes of the store have.
         keys: &'a Path,
     },
+    /// The same, which tells this collector and whoever scrapes all of itself, as `wts serve` does by default.
+    ToldRedis { url: &'a str, keys: &'a Path, collector: &'a str },
     /// The floor with one script a call, on a Redis that [`store_floor::prepare`] has been at.
     StoreFloor { url: &'a str },
 }
@@ -72,6 +73,9 @@ impl Role<'_> {
             Self::Embedded(Durability::Process) => vec!["process".into(), directory()],
             Self::Floor { answer_bytes } => vec!["floor".into(), answer_bytes.to_string().into()],
             Self::Redis { url, keys } => vec!["redis".into(), url.into(), keys.into()],
+            Self::ToldRedis { url, keys, collector } => {
+                vec!["told-redis".into(), url.into(), keys.into(), collector.into()]
+            }
             Self::StoreFloor { url } => vec!["store-floor".into(), url.into()],
         }
     }
@@ -82,6 +86,8 @@ pub(crate) struct ServerProcess {
     child: Child,
     pid: u32,
     pub(crate) address: String,
+    /// Where its metrics are, if it tells any.
+    pub(crate) metrics: Option<SocketAddr>,
     /// What it stores; the last to go.
     _directory: Option<TempDir>,
 }
@@ -99,9 +105,12 @@ impl ServerProcess {
         let mut child = command.spawn()?;
         let pid = child.id().context("a server ended at once")?;
         let stdout = child.stdout.take().context("a server has no stdout")?;
-        let mut address = String::new();
-        BufReader::new(stdout).read_line(&mut address).await?;
-        Ok(Self { child, pid, address: address.trim_end().to_owned(), _directory: directory })
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line).await?;
+        let mut words = line.split_whitespace();
+        let address = words.next().context("a server does not say where it is")?.to_owned();
+        let metrics = words.next().map(str::parse).transpose()?;
+        Ok(Self { child, pid, address, metrics, _directory: directory })
     }
 
     /// Ends the process, and then removes what it has stored.
@@ -138,13 +147,10 @@ pub(crate) fn cpu_us(pid: u32) -> anyhow::Result<f64> {
 /// The service is put together as by `wts serve`. The floors are served as tonic's documentation does it, on
 /// one runtime whose threads share all tasks.
 pub(crate) fn run(arguments: &[OsString]) -> anyhow::Result<()> {
-    // As of `wts serve`: a subscriber has its price even where nothing is logged.
-    tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::try_new("info")?)
-        .with_writer(std::io::stderr)
-        .init();
     let (role, details) = arguments.split_first().context("no role")?;
     let role = role.to_str().context("no role")?;
+    // As of `wts serve`: a subscriber has its price even where nothing is logged.
+    let telemetry = telemetry::start(&telemetry(role, details)?)?;
     let runtime = match role {
         "floor" | "store-floor" => tokio::runtime::Builder::new_multi_thread().enable_all().build()?,
         _ => tokio::runtime::Builder::new_current_thread().enable_all().build()?,
@@ -152,7 +158,8 @@ pub(crate) fn run(arguments: &[OsString]) -> anyhow::Result<()> {
     runtime.block_on(async {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let mut out = tokio::io::stdout();
-        out.write_all(format!("{}\n", listener.local_addr()?).as_bytes()).await?;
+        let metrics = telemetry.metrics_address().map_or(String::new(), |address| address.to_string());
+        out.write_all(format!("{} {metrics}\n", listener.local_addr()?).as_bytes()).await?;
         out.flush().await?;
         match role {
             "floor" => floor::serve(listener, word(details, 0)?.parse()?, stdin_ends()).await,
@@ -167,6 +174,20 @@ pub(crate) fn run(arguments: &[OsString]) -> anyhow::Result<()> {
     })
 }
 
+/// What a server says of itself: nothing but a log, or everything, with traces as by default.
+fn telemetry(role: &str, details: &[OsString]) -> anyhow::Result<telemetry::Options> {
+    let collector = if role == "told-redis" { Some(word(details, 2)?.to_owned()) } else { None };
+    Ok(telemetry::Options {
+        service: "bench",
+        version: "0",
+        log_filter: "info".to_owned(),
+        log_format: telemetry::LogFormat::Pretty,
+        metrics_listen: collector.is_some().then(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
+        otlp_endpoint: collector,
+        trace_ratio: 0.01,
+    })
+}
+
 /// What belongs to the role, by its place.
 fn word(details: &[OsString], place: usize) -> anyhow::Result<&str> {
     details.get(place).and_then(|word| word.to_str()).context("a role lacks a word")
@@ -174,7 +195,7 @@ fn word(details: &[OsString], place: usize) -> anyhow::Result<&str> {
 
 fn keys(role: &str, details: &[OsString], clock: &Arc<dyn Clock>) -> anyhow::Result<Keys> {
     match role {
-        "redis" => Ok(Keys::load(Path::new(word(details, 1)?))?),
+        "redis" | "told-redis" => Ok(Keys::load(Path::new(word(details, 1)?))?),
         _ => Ok(Keys::generate(Stamp::from_ms(clock.now_ms()))),
     }
 }
@@ -187,7 +208,7 @@ async fn store(
 ) -> anyhow::Result<Arc<dyn Store>> {
     let durability = match role {
         "volatile" => return Ok(Arc::new(VolatileStore::new(Arc::clone(clock)))),
-        "redis" => {
+        "redis" | "told-redis" => {
             let options = store_redis::Options::new(word(details, 0)?.parse()?);
             return Ok(Arc::new(RedisStore::open(options, keys.keyring()).await?));
         }

@@ -31,6 +31,11 @@ impl SharedStore {
         ServerProcess::start(Role::Redis { url: &self.single.url(), keys: &self.keys }).await
     }
 
+    /// Starts a node that tells this collector of itself.
+    pub(crate) async fn told_node(&self, collector: &str) -> anyhow::Result<ServerProcess> {
+        ServerProcess::start(Role::ToldRedis { url: &self.single.url(), keys: &self.keys, collector }).await
+    }
+
     pub(crate) fn url(&self) -> String {
         self.single.url()
     }
