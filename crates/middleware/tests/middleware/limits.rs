@@ -35,6 +35,7 @@ fn player(name: &str) -> Option<Principal> {
         public_key: None,
         expires_ms: u64::MAX,
         age: None,
+        is_sheltered: false,
     }))
 }
 
