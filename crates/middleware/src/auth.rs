@@ -14,7 +14,7 @@ use wire::ApiError;
 use wire::v1::ErrorReason;
 
 use crate::api_keys::ApiKeys;
-use crate::policy::{Access, Denied, MINT_PLAYER_TOKEN, Rpc};
+use crate::policy::{Access, Denied, Door, MINT_PLAYER_TOKEN, Rpc};
 use crate::principal::{BackendPrincipal, Principal};
 use crate::token_verifier::TokenVerifier;
 
@@ -53,8 +53,8 @@ impl fmt::Debug for Auth {
 
 impl Auth {
     /// Who makes this call: None is anonymous.
-    fn admit(&self, path: &str, headers: &HeaderMap) -> Result<Option<Principal>, ApiError> {
-        let rpc = Rpc::by_path(path).ok_or(Denied::UnknownRpc)?;
+    fn admit(&self, door: Door, path: &str, headers: &HeaderMap) -> Result<Option<Principal>, ApiError> {
+        let rpc = Rpc::by_path(path).filter(|rpc| rpc.is_at(door)).ok_or(Denied::UnknownRpc)?;
         if rpc.access == Access::Anyone {
             return Ok(None);
         }
@@ -131,13 +131,20 @@ fn hide(headers: &mut HeaderMap, name: &HeaderName) {
 #[derive(Clone, Debug)]
 pub struct AuthLayer {
     auth: Arc<Auth>,
+    door: Door,
 }
 
 impl AuthLayer {
-    /// A layer that judges by `auth`.
+    /// A layer that judges by `auth`, at the door that everyone reaches.
     #[must_use]
     pub fn new(auth: Auth) -> Self {
-        Self { auth: Arc::new(auth) }
+        Self { auth: Arc::new(auth), door: Door::Public }
+    }
+
+    /// The same at another door.
+    #[must_use]
+    pub fn at(self, door: Door) -> Self {
+        Self { door, ..self }
     }
 }
 
@@ -145,7 +152,7 @@ impl<S> Layer<S> for AuthLayer {
     type Service = AuthService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        AuthService { inner, auth: Arc::clone(&self.auth) }
+        AuthService { inner, auth: Arc::clone(&self.auth), door: self.door }
     }
 }
 
@@ -154,6 +161,7 @@ impl<S> Layer<S> for AuthLayer {
 pub struct AuthService<S> {
     inner: S,
     auth: Arc<Auth>,
+    door: Door,
 }
 
 impl<S, ReqBody, ResBody> Service<Request<ReqBody>> for AuthService<S>
@@ -172,7 +180,7 @@ where
     fn call(&mut self, mut request: Request<ReqBody>) -> Self::Future {
         hide(request.headers_mut(), &AUTHORIZATION);
         hide(request.headers_mut(), &API_KEY_HEADER);
-        match self.auth.admit(request.uri().path(), request.headers()) {
+        match self.auth.admit(self.door, request.uri().path(), request.headers()) {
             Ok(principal) => {
                 let kind = principal.as_ref().map_or("anonymous", Principal::kind);
                 tracing::Span::current().record("principal", kind);

@@ -80,7 +80,7 @@ pub use browser::{BrowserLayer, BrowserService};
 pub use deadline::{
     Deadline, DeadlineBody, DeadlineFuture, DeadlineLayer, DeadlineService, UNARY_TIMEOUT_MAX_MS,
 };
-pub use policy::{Access, Denied, Rpc};
+pub use policy::{Access, Denied, Door, Rpc};
 pub use principal::{AgeMark, BackendPrincipal, OperatorPrincipal, PlayerPrincipal, Principal, Scope};
 pub use reason::{ReasonLayer, ReasonService};
 pub use token_issuer::{

@@ -16,6 +16,7 @@ use tracing::warn;
 use crate::convert::errors;
 use crate::drive::drive;
 use crate::guard::caught;
+use crate::stats::Stats;
 
 /// Moves that wait for a thread: some seconds of the strongest bot's work. What comes above is found again by
 /// the clockwork.
@@ -74,17 +75,17 @@ impl Bots {
     }
 
     /// Makes moves until it is dropped, half as many at once as there are cores.
-    pub(crate) async fn run(&self, store: &dyn Store, signer: &Signer) {
+    pub(crate) async fn run(&self, store: &dyn Store, signer: &Signer, stats: &Stats) {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        join_all((0..cores.div_ceil(2)).map(|_| self.work(store, signer))).await;
+        join_all((0..cores.div_ceil(2)).map(|_| self.work(store, signer, stats))).await;
     }
 
-    async fn work(&self, store: &dyn Store, signer: &Signer) {
+    async fn work(&self, store: &dyn Store, signer: &Signer, stats: &Stats) {
         loop {
             let Some(id) = self.asks.lock().await.recv().await else { return };
             // Before the match is read: whoever changes it from now on asks again.
             self.known().remove(&id);
-            let moved = caught(make_move(store, signer, id)).await;
+            let moved = caught(make_move(store, signer, stats, id)).await;
             if let Err(error) = moved.unwrap_or_else(|| Err(errors::fault("a bot's move panicked", id))) {
                 warn!(%id, reason = error.reason().as_str_name(), "a bot's move must wait");
             }
@@ -98,7 +99,12 @@ impl Bots {
 }
 
 /// Makes the move that a match waits for, if it does.
-async fn make_move(store: &dyn Store, signer: &Signer, id: MatchId) -> Result<(), wire::ApiError> {
+async fn make_move(
+    store: &dyn Store,
+    signer: &Signer,
+    stats: &Stats,
+    id: MatchId,
+) -> Result<(), wire::ApiError> {
     let loaded = store.load(id).await.map_err(errors::store)?;
     let game = loaded.stored.head;
     let (Some(seat), Some(bot)) = (game.bot_due(), game.settings.bot) else { return Ok(()) };
@@ -121,7 +127,7 @@ async fn make_move(store: &dyn Store, signer: &Signer, id: MatchId) -> Result<()
             request_id: request_id.clone(),
         }))
     };
-    let driven = drive(store, id, None, command).await?;
+    let driven = drive(store, stats, id, None, command).await?;
     driven.answer.map(drop).map_err(|refusal| errors::refusal(refusal, id))
 }
 

@@ -26,6 +26,7 @@ use crate::matchmaking_service::Matchmaking;
 use crate::node::Node;
 use crate::player_service::Players;
 use crate::server::ServeError;
+use crate::stats::StatsLayer;
 use crate::workers::Dealt;
 
 /// The largest request, bytes: the longest one, an invite with all its settings, is below 2 KiB.
@@ -68,6 +69,7 @@ impl Front {
         let layers = ServiceBuilder::new()
             .layer(BrowserLayer)
             .layer(TraceLayer)
+            .layer(StatsLayer { stats: Arc::clone(&self.node.stats) })
             .layer(CatchPanicLayer::custom(Panicked))
             .layer(DeadlineLayer::default())
             .layer(DrainLayer::new(draining.clone()))
@@ -118,7 +120,7 @@ pub(crate) fn routes(node: &Arc<Node>, health: &Health, reflection: bool) -> Res
 
 /// Answers a call whose handler panicked. What it panicked with stays in the process.
 #[derive(Clone, Copy)]
-struct Panicked;
+pub(crate) struct Panicked;
 
 impl ResponseForPanic for Panicked {
     type ResponseBody = Body;

@@ -2,18 +2,22 @@
 
 use std::fmt;
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
+use futures::future::{FusedFuture as _, FutureExt as _};
 use middleware::{ApiKeys, Auth, TokenIssuer};
+use referee::Stamp;
 use store::keys::Signer;
 use store::{Clock, NodeId, Store};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tracing::warn;
 
+use crate::admin::{Admin, AdminFront, Operators};
 use crate::bots::Bots;
 use crate::front::Front;
 use crate::health::Health;
@@ -21,6 +25,8 @@ use crate::idempotency::RequestKeys;
 use crate::listener;
 use crate::node::{Node, NodeConfig};
 use crate::readiness::Readiness;
+use crate::roster::Roster;
+use crate::stats::Stats;
 use crate::workers::{Dealt, Workers};
 
 /// How long calls in flight may take to finish once the server is told to stop. Then it stops.
@@ -61,6 +67,8 @@ pub struct Server {
     pub request_secret: [u8; 32],
     /// Whether clients may ask for the API's descriptors.
     pub reflection: bool,
+    /// What operators reach of it.
+    pub operators: Operators,
 }
 
 impl fmt::Debug for Server {
@@ -76,14 +84,19 @@ impl Server {
     /// # Errors
     /// If the API cannot be set up or the transport fails.
     pub async fn serve(
-        self,
+        mut self,
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send,
     ) -> Result<(), ServeError> {
         let (drain, draining) = watch::channel(false);
         let (auth, reflection) = (self.auth(), self.reflection);
-        let node = Arc::new(self.into_node(draining));
+        let operators = std::mem::take(&mut self.operators);
+        let id = NodeId(rand::random());
+        let node = Arc::new(self.into_node(id, draining));
         let health = Health::begun().await;
+        let (told, stop) = oneshot::channel();
+        let operators =
+            pin!(serve_operators(operators, &node, auth.clone(), &health, reflection, stop).fuse());
         let front = Front { node: Arc::clone(&node), health: health.clone(), auth, reflection };
         let NodeConfig { connections_max, first_bytes_timeout, workers, .. } = node.config;
         let incoming = listener::connections(listener, connections_max, first_bytes_timeout);
@@ -95,20 +108,22 @@ impl Server {
                 _ => workers.serve(incoming).await,
             }
         };
-        let id = NodeId(rand::random());
         let readiness = Arc::new(Readiness::new(Arc::clone(&node.clock)));
-        let ticking = node.by_itself(id, Some(Arc::clone(&readiness)));
+        let ticking = node.by_itself(Some(Arc::clone(&readiness)));
         let until_told = async {
             tokio::select! {
                 () = shutdown => {}
+                () = node.roster.asked_to_drain() => {}
                 never = readiness.tell(&health) => match never {},
             }
             health.not_serving().await;
             drain.send_replace(true);
             tokio::time::sleep(GRACE).await;
         };
+        let mut operators = operators;
         let ended = tokio::select! {
             ended = serving => ended,
+            ended = &mut operators => ended,
             () = ticking => Ok(()),
             () = until_told => {
                 warn!(grace_s = GRACE.as_secs(), "calls still open after the grace are cut off");
@@ -118,6 +133,10 @@ impl Server {
         workers.cut_off().await;
         // Where that fails, the others find out by its silence.
         let _ = tokio::time::timeout(PARTING_TIMEOUT, node.store.part(id)).await;
+        // Last, so that whoever asked for the end still hears that it comes.
+        if told.send(()).is_ok() && !operators.is_terminated() {
+            let _ = tokio::time::timeout(PARTING_TIMEOUT, operators).await;
+        }
         ended
     }
 
@@ -131,8 +150,14 @@ impl Server {
         }
     }
 
-    pub(crate) fn into_node(self, draining: watch::Receiver<bool>) -> Node {
+    pub(crate) fn into_node(self, id: NodeId, draining: watch::Receiver<bool>) -> Node {
+        let stats = Arc::<Stats>::default();
+        let started = Stamp::from_ms(self.clock.now_ms());
+        let name = self.config.name.clone();
+        let roster = Roster::new(id, name, started, Arc::clone(&stats), draining.clone());
         Node {
+            roster: Arc::new(roster),
+            stats,
             store: self.store,
             clock: self.clock,
             config: self.config,
@@ -144,4 +169,20 @@ impl Server {
             draining,
         }
     }
+}
+
+/// Serves operators where there is a listener for them; where there is none it never ends.
+async fn serve_operators(
+    Operators { listener, key_file, keys }: Operators,
+    node: &Arc<Node>,
+    auth: Auth,
+    health: &Health,
+    reflection: bool,
+    stop: oneshot::Receiver<()>,
+) -> Result<(), ServeError> {
+    let Some(listener) = listener else { return std::future::pending().await };
+    let admin = Admin { node: Arc::clone(node), key_file, keys: keys.into() };
+    let first_bytes_timeout = node.config.first_bytes_timeout;
+    let front = AdminFront { admin, auth, health: health.clone(), reflection, first_bytes_timeout };
+    front.serve(listener, stop.map(drop)).await
 }

@@ -64,6 +64,7 @@ pub(crate) async fn open(
     let history = node.histories.of(head);
     let draining = node.draining.clone();
     let quiet_since_ms = node.clock.now_ms();
+    let open = node.stats.stream();
     let watch = Watch {
         node,
         id,
@@ -84,7 +85,7 @@ pub(crate) async fn open(
         let item = watch.next().await?;
         Some((item.map(message).map_err(Status::from), watch))
     });
-    Ok(guarded(first.chain(rest), format!("a stream of {}", match_name(id))))
+    Ok(guarded(first.chain(rest), format!("a stream of {}", match_name(id)), open))
 }
 
 fn message(update: Update) -> v1::WatchMatchResponse {
@@ -194,7 +195,7 @@ impl Watch {
                 let played = self.history.turn(self.node.store.as_ref(), next).await?;
                 if played.previous != self.sent_hash {
                     let sent = (self.sent_turn, self.sent_hash);
-                    lost_history::void_unless_stored(self.node.store.as_ref(), self.id, sent).await?;
+                    lost_history::void_unless_stored(&self.node, self.id, sent).await?;
                     return Err(errors::regressed(&self.head.stored.head));
                 }
                 self.sent_turn = next;
@@ -252,7 +253,7 @@ impl Watch {
             None => load().await?,
         };
         if self.has_lost(&head) && head.stored.head.finish().is_none() {
-            lost_history::void(store, self.id).await?;
+            lost_history::void(&self.node, self.id).await?;
             head = load().await?;
         }
         self.history.keep_to(&head.stored.head);

@@ -15,6 +15,7 @@ mod feed;
 mod invite;
 pub mod keys;
 mod match_store;
+mod node_book;
 mod nodes;
 mod player;
 mod player_record;
@@ -29,7 +30,8 @@ pub use feed::{
 };
 pub use invite::{Closing, Invite, InviteEnd, InviteId, InviteStore};
 pub use match_store::{Commit, CommitOutcome, Due, Hints, HintsLost, Loaded, MatchStore, Passage, Stored};
-pub use nodes::{Glance, NodeId, NodeStore};
+pub use node_book::NodeBook;
+pub use nodes::{Glance, Meeting, NodeId, NodeReport, NodeStore, PoolReport, SeenNode};
 pub use player::{Indexed, PageKey, PlayerHints, PlayerStore};
 pub use player_record::{PlayerRecord, Ranked, RecordStore, Speed, Standing};
 pub use request::{RequestKey, RequestRecord, RequestStore};

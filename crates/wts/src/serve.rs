@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail};
 use clap::builder::RangedU64ValueParser;
 use clap::{ArgMatches, Args};
 use middleware::{ApiKeys, TokenIssuer};
-use service::{NodeConfig, Server};
+use service::{NodeConfig, Operators, Server};
 use store::{Clock, SystemClock};
 use store_embedded::EmbeddedStore;
 use tokio::net::TcpListener;
@@ -43,6 +43,10 @@ pub(crate) struct Arguments {
     #[arg(long, env = "WTS_LISTEN", value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7654")]
     listen: SocketAddr,
 
+    /// Where operators call, ADDRESS:PORT; port 0 takes a free one. Nowhere if not given. Keep it from players
+    #[arg(long, env = "WTS_ADMIN_LISTEN", value_name = "ADDRESS:PORT")]
+    admin_listen: Option<SocketAddr>,
+
     #[command(flatten)]
     store: StoreOptions,
 
@@ -54,6 +58,15 @@ pub(crate) struct Arguments {
     /// may be repeated
     #[arg(long = "backend", env = "WTS_BACKENDS", value_delimiter = ',', value_name = "NAME=SHA256")]
     backends: Vec<String>,
+
+    /// An operator who may call at --admin-listen, NAME=SHA256 of his API key in hex; may be repeated
+    #[arg(long = "operator", env = "WTS_OPERATORS", value_delimiter = ',', value_name = "NAME=SHA256")]
+    operators: Vec<String>,
+
+    /// What operators call this node, 1 to 64 of A-Z a-z 0-9 . _ -. Each node of a store is to have a name of its
+    /// own; one that is drawn at each start if not given
+    #[arg(long, env = "WTS_NODE_NAME", value_name = "NAME")]
+    node_name: Option<String>,
 
     /// Seconds of silence after which a stream sends a heartbeat, 1 to 60
     #[arg(long, env = "WTS_HEARTBEAT_S", default_value_t = 10)]
@@ -109,12 +122,14 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
     // Connections of clients have threads of their own; what is left is little.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let (server, embedded) = server(arguments).await?;
-        let listener = TcpListener::bind(arguments.listen)
-            .await
-            .with_context(|| format!("{} cannot be listened on", arguments.listen))?;
+        let (mut server, embedded) = server(arguments).await?;
+        let listener = listen(arguments.listen).await?;
+        if let Some(address) = arguments.admin_listen {
+            server.operators.listener = Some(listen(address).await?);
+        }
+        let for_operators = server.operators.listener.as_ref().map(TcpListener::local_addr).transpose()?;
         let mut told = Told::listen()?;
-        greet(arguments, listener.local_addr()?)?;
+        greet(arguments, listener.local_addr()?, for_operators)?;
         let backups = async {
             match embedded {
                 Some(store) => backup_socket::serve(arguments.store.directory(), store).await,
@@ -135,10 +150,9 @@ async fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<Emb
         bail!("--heartbeat-s is {} to {}", HEARTBEAT_S.start(), HEARTBEAT_S.end());
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
-    let mut api_keys = ApiKeys::new();
-    for backend in &arguments.backends {
-        let (name, digest) = parse_backend(backend)?;
-        api_keys = api_keys.backend(name, digest);
+    let api_keys = api_keys(arguments)?;
+    if arguments.node_name.as_deref().is_some_and(|name| !wire::is_id(name)) {
+        bail!("--node-name is 1 to 64 of A-Z a-z 0-9 . _ -");
     }
     let heartbeat = Duration::from_secs(arguments.heartbeat_s);
     let pools = pools_file::pools(arguments.pools.as_deref())?;
@@ -154,6 +168,7 @@ async fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<Emb
             workers: arguments.workers.unwrap_or_else(cores),
             match_retention: arguments.store.retention(),
             pools,
+            name: arguments.node_name.clone(),
             ..NodeConfig::default()
         },
         issuer: keys
@@ -163,6 +178,7 @@ async fn server(arguments: &Arguments) -> anyhow::Result<(Server, Option<Arc<Emb
         api_keys,
         request_secret: *keys.request_secret(),
         reflection: !arguments.no_reflection,
+        operators: Operators { listener: None, key_file: arguments.store.key_file(), keys: keys.facts() },
     };
     Ok((server, embedded))
 }
@@ -186,9 +202,27 @@ fn connections_max(asked: usize) -> anyhow::Result<usize> {
     Ok(asked.min(left))
 }
 
+async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| format!("{address} cannot be listened on"))
+}
+
+/// Who holds which key.
+fn api_keys(arguments: &Arguments) -> anyhow::Result<ApiKeys> {
+    let mut api_keys = ApiKeys::new();
+    for backend in &arguments.backends {
+        let (name, digest) = parse_holder("--backend", backend)?;
+        api_keys = api_keys.backend(name, digest);
+    }
+    for operator in &arguments.operators {
+        let (name, digest) = parse_holder("--operator", operator)?;
+        api_keys = api_keys.operator(name, digest);
+    }
+    Ok(api_keys)
+}
+
 /// `NAME=SHA256`: the key itself is never told to the server.
-fn parse_backend(text: &str) -> anyhow::Result<(&str, [u8; 32])> {
-    let wrong = || format!("--backend {text}: it is NAME=SHA256, 64 hexadecimal digits after the name");
+fn parse_holder<'a>(option: &str, text: &'a str) -> anyhow::Result<(&'a str, [u8; 32])> {
+    let wrong = || format!("{option} {text}: it is NAME=SHA256, 64 hexadecimal digits after the name");
     let (name, hex) = text.split_once('=').with_context(wrong)?;
     let digits = hex.as_bytes();
     if !wire::is_id(name) || digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
@@ -201,10 +235,21 @@ fn parse_backend(text: &str) -> anyhow::Result<(&str, [u8; 32])> {
     Ok((name, digest))
 }
 
-/// Says where the server is and what to try next. The first line is for programs too.
-fn greet(arguments: &Arguments, address: SocketAddr) -> anyhow::Result<()> {
+/// Says where the server is and what to try next. The first line is for programs too, and so is the next where there
+/// is a listener for operators.
+fn greet(
+    arguments: &Arguments,
+    address: SocketAddr,
+    for_operators: Option<SocketAddr>,
+) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "listening on http://{address}")?;
+    if let Some(address) = for_operators {
+        writeln!(out, "operators at http://{address}")?;
+    }
+    if for_operators.is_some() == arguments.operators.is_empty() {
+        warn!("operators need both: --admin-listen ADDRESS:PORT, and --operator NAME=SHA256 for each");
+    }
     writeln!(out, "{}", arguments.store)?;
     if arguments.dev {
         warn_dev(&mut out, address)?;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use middleware::{ApiKeys, NewToken, TokenIssuer};
 use referee::{Match, Stamp};
 use sealing::MatchId;
-use service::{NodeConfig, Server};
-use store::keys::{KeySource, Keys, Signer};
+use service::{NodeConfig, Operators, Server};
+use store::keys::{KeyFacts, KeySource, Keys, Signer};
 use store::{Clock, ScriptedClock, Shard, Store, Stored, SystemClock};
 use store_embedded::{Checked, VolatileStore};
 use tonic::Status;
@@ -53,6 +53,8 @@ pub struct Setup {
     pub first_bytes_timeout: Duration,
     /// Threads of a node that serve; with 0 it is served by the test's.
     pub workers: usize,
+    /// The file that operators rotate keys in.
+    pub key_file: Option<PathBuf>,
 }
 
 impl Default for Setup {
@@ -69,6 +71,7 @@ impl Default for Setup {
             connections_max,
             first_bytes_timeout,
             workers,
+            key_file: None,
         }
     }
 }
@@ -247,9 +250,14 @@ impl Cluster {
         self.caller(node, "", Credential::api_key(API_KEY)).await
     }
 
-    /// An operator at this node.
+    /// An operator, at the public port of this node.
     pub async fn operator(&self, node: usize) -> Caller {
         self.caller(node, "", Credential::api_key(OPERATOR_KEY)).await
+    }
+
+    /// The operator olga, where this node listens to operators.
+    pub async fn admin(&self, node: usize) -> Caller {
+        Caller::new("", Credential::api_key(OPERATOR_KEY), connect(self.nodes[node].operators).await)
     }
 
     /// Somebody without a credential.
@@ -335,6 +343,11 @@ impl std::fmt::Debug for Cluster {
     }
 }
 
+/// What a node that is given this file of keys starts with.
+fn loaded(file: &Path) -> Vec<KeyFacts> {
+    Keys::load(file).expect("the test has made the file").facts()
+}
+
 fn issuer() -> TokenIssuer {
     TokenIssuer::new(&TOKEN_SEED, "wts-tests", "wts-tests")
 }
@@ -358,5 +371,10 @@ fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Sig
             .operator("olga", ApiKeys::digest(OPERATOR_KEY.as_bytes())),
         request_secret: REQUEST_SECRET,
         reflection: setup.reflection,
+        operators: Operators {
+            key_file: setup.key_file.clone(),
+            keys: setup.key_file.iter().flat_map(|file| loaded(file)).collect(),
+            ..Operators::default()
+        },
     }
 }

@@ -9,6 +9,9 @@ mod service {
     mod rust_client;
     mod scripted_match;
 
+    mod admin_keys;
+    mod admin_matches;
+    mod admin_nodes;
     mod bot_matches;
     mod browsers;
     mod client_feed;
@@ -37,6 +40,7 @@ mod service {
     mod lost_hints;
     mod lost_history;
     mod nobody_else;
+    mod node_stats;
     mod outages;
     mod paired_once;
     mod player_watch;

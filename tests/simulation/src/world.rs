@@ -6,7 +6,7 @@ use middleware::{ApiKeys, TokenIssuer};
 use referee::Stamp;
 use rules::Seat;
 use sealing::MatchId;
-use service::{NodeConfig, Pools, Server};
+use service::{NodeConfig, Operators, Pools, Server};
 use store::keys::{Keys, Signer};
 use store::{Clock, NodeId, Store};
 use tokio::sync::watch;
@@ -195,6 +195,7 @@ impl World {
             api_keys: ApiKeys::new(),
             request_secret: [9; 32],
             reflection: false,
+            operators: Operators::default(),
         };
         match server.in_process(NodeId(life.into())).await {
             Ok(parts) => {
