@@ -180,7 +180,11 @@ async fn serve_operators(
     reflection: bool,
     stop: oneshot::Receiver<()>,
 ) -> Result<(), ServeError> {
-    let Some(listener) = listener else { return std::future::pending().await };
+    let Some(listener) = listener else {
+        // Nobody need wait for it.
+        drop(stop);
+        return std::future::pending().await;
+    };
     let admin = Admin { node: Arc::clone(node), key_file, keys: keys.into() };
     let first_bytes_timeout = node.config.first_bytes_timeout;
     let front = AdminFront { admin, auth, health: health.clone(), reflection, first_bytes_timeout };

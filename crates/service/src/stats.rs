@@ -211,7 +211,7 @@ impl<S> Layer<S> for StatsLayer {
     type Service = StatsService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        StatsService { inner, stats: Arc::clone(&self.stats) }
+        StatsService { inner, stats: Arc::new(Arc::clone(&self.stats)) }
     }
 }
 
@@ -219,7 +219,8 @@ impl<S> Layer<S> for StatsLayer {
 #[derive(Clone)]
 pub(crate) struct StatsService<S> {
     inner: S,
-    stats: Arc<Stats>,
+    /// Of one thread, so that no other core counts its copies: each call makes some.
+    stats: Arc<Arc<Stats>>,
 }
 
 impl<S, ReqBody, ResBody> Service<Request<ReqBody>> for StatsService<S>
@@ -247,7 +248,7 @@ pin_project! {
     pub(crate) struct StatsFuture<F> {
         #[pin]
         future: F,
-        counted: Option<(Arc<Stats>, Instant)>,
+        counted: Option<(Arc<Arc<Stats>>, Instant)>,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The commands of the `wts` binary, run as processes.
 
+mod admin;
 mod bots;
 mod configuration;
 mod demo;
