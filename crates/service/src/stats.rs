@@ -211,16 +211,18 @@ impl<S> Layer<S> for StatsLayer {
     type Service = StatsService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        StatsService { inner, stats: Arc::new(Arc::clone(&self.stats)) }
+        StatsService { inner, stats: Arc::new(OfThread(Arc::clone(&self.stats))) }
     }
 }
+
+/// Of one thread, so that no other core counts its copies: each call makes some.
+struct OfThread(Arc<Stats>);
 
 /// The service of [`StatsLayer`].
 #[derive(Clone)]
 pub(crate) struct StatsService<S> {
     inner: S,
-    /// Of one thread, so that no other core counts its copies: each call makes some.
-    stats: Arc<Arc<Stats>>,
+    stats: Arc<OfThread>,
 }
 
 impl<S, ReqBody, ResBody> Service<Request<ReqBody>> for StatsService<S>
@@ -248,7 +250,7 @@ pin_project! {
     pub(crate) struct StatsFuture<F> {
         #[pin]
         future: F,
-        counted: Option<(Arc<Arc<Stats>>, Instant)>,
+        counted: Option<(Arc<OfThread>, Instant)>,
     }
 }
 
@@ -267,7 +269,7 @@ where
             let is_error = answer.as_ref().map_or(true, |response| {
                 response.headers().get(Status::GRPC_STATUS).is_some_and(|code| code != "0")
             });
-            stats.answered(latency_us, is_error);
+            stats.0.answered(latency_us, is_error);
         }
         Poll::Ready(answer)
     }

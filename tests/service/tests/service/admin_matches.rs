@@ -7,7 +7,7 @@ use tonic::Status;
 use wire::admin::v1::{AbortMatchRequest, InspectMatchRequest, InspectMatchResponse};
 use wire::v1::{self, EndReason, ErrorReason, MatchResult, SealStatus, Spectators};
 
-use super::marked;
+use super::{marked, reveals};
 
 fn abort_request(name: &str, request_id: &str) -> AbortMatchRequest {
     AbortMatchRequest {
@@ -126,6 +126,22 @@ async fn with_hidden_status_nothing_that_an_operator_sees_depends_on_a_seal() {
         let after = inspect(&operator, &duel.name).await;
         assert_eq!(after.r#match.unwrap().turn, 1, "it is seen once it is public");
     }
+}
+
+/// The first reveal of a commit-reveal match is held until the second.
+#[tokio::test]
+async fn an_operator_sees_no_held_reveal() {
+    let cluster = Cluster::of_one().await;
+    let settings = v1::MatchSettings { seal_mode: v1::SealMode::CommitReveal.into(), ..reveals::settings() };
+    let duel = cluster.duel(settings).await;
+    let operator = cluster.admin(0).await;
+    reveals::commit(&duel, Seat::Black, &marked::open()).await;
+    let whites = v1::OpenMove { cell: cell("A1"), salt: vec![7; 32] };
+    reveals::commit(&duel, Seat::White, &whites).await;
+    reveals::reveal(&duel, Seat::Black, &marked::open()).await.unwrap();
+    assert_eq!(marked::move_in(&inspect(&operator, &duel.name).await.encode_to_vec()), None);
+    reveals::reveal(&duel, Seat::White, &whites).await.unwrap();
+    assert_eq!(inspect(&operator, &duel.name).await.r#match.unwrap().turn, 1);
 }
 
 #[tokio::test]
