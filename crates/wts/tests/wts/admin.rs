@@ -11,20 +11,20 @@ use crate::play::Process;
 use crate::shared_store::agree;
 
 /// The key of the only operator.
-const KEY: &str = "olga's key";
+pub(crate) const KEY: &str = "olga's key";
 
 /// What the server is told of it: her name, and the SHA-256 of her key.
 const OPERATOR: &str = "olga=a860f4d82bc49184305e8a5d2e351fc47d0cc318c3f035ba379bec5c5373a272";
 
 /// A server that listens to operators.
-struct Server {
+pub(crate) struct Server {
     process: Process,
     url: String,
-    admin: String,
+    pub(crate) admin: String,
 }
 
 impl Server {
-    fn start(options: &[&str]) -> Self {
+    pub(crate) fn start(options: &[&str]) -> Self {
         let serve = ["serve", "--dev", "--listen", "127.0.0.1:0", "--log", "off"];
         let operators = ["--admin-listen", "127.0.0.1:0", "--operator", OPERATOR];
         let mut process = Process::start(&[&serve[..], &operators, options].concat());
