@@ -37,12 +37,12 @@ pub const REQUEST_BYTES_MAX: usize = 64 * 1024;
 const STREAMS_PER_CONNECTION_MAX: u32 = 4_096;
 
 /// Bytes of request headers: a token is at most 4 KiB.
-const HEADER_BYTES_MAX: u32 = 16 * 1024;
+pub(crate) const HEADER_BYTES_MAX: u32 = 16 * 1024;
 
 /// Silence on a connection after which the server asks whether anybody is there, and how long it waits
 /// for an answer. Phones vanish without a word.
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
-const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+pub(crate) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
+pub(crate) const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Serves connections, with layers and services of its own: every call has a copy of them, and what copies
 /// share is counted. Two cores that count at one place take turns, which costs a call more than all its layers.

@@ -12,7 +12,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use wire::admin::v1::admin_service_server::AdminServiceServer;
 
 use super::Admin;
-use crate::front::{Panicked, REQUEST_BYTES_MAX};
+use crate::front::{HEADER_BYTES_MAX, KEEPALIVE_INTERVAL, KEEPALIVE_TIMEOUT, Panicked, REQUEST_BYTES_MAX};
 use crate::health::Health;
 use crate::listener;
 use crate::server::ServeError;
@@ -59,6 +59,9 @@ impl AdminFront {
         let incoming = incoming.filter_map(async |accepted| accepted.open(None)).boxed();
         tonic::transport::Server::builder()
             .max_concurrent_streams(CALLS_PER_CONNECTION_MAX)
+            .http2_max_header_list_size(HEADER_BYTES_MAX)
+            .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
+            .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
             .layer(layers)
             .add_routes(routes(admin, &health, reflection)?)
             .serve_with_incoming_shutdown(incoming, stop)

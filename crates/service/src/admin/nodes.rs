@@ -1,5 +1,6 @@
 //! Nodes, their pools, and what they count.
 
+use referee::Stamp;
 use store::{NodeId, PoolReport, SeenNode};
 use wire::ApiError;
 use wire::admin::v1::{
@@ -10,7 +11,7 @@ use wire::v1::ErrorReason;
 
 use super::{Act, remembered};
 use crate::convert::time::duration;
-use crate::convert::{admin, errors};
+use crate::convert::{admin, errors, request};
 use crate::node::Node;
 use crate::page;
 
@@ -57,28 +58,39 @@ pub(super) async fn pools(node: &Node, asked: &ListPoolsRequest) -> Result<ListP
     Ok(ListPoolsResponse { pools, next_page_token })
 }
 
-/// Takes a node out of service. This one begins at once, another with its next heartbeat.
+/// Takes a node out of service. This one begins at once, another with its next heartbeat. That of the one that is
+/// asked needs no store: it may be what has been lost.
 pub(super) async fn drain(
     node: &Node,
     operator: &str,
     asked: &DrainNodeRequest,
 ) -> Result<DrainNodeResponse, ApiError> {
-    let name = admin::named_node("name", &asked.name)?.unwrap_or(&node.roster.name);
-    let content = DrainNodeRequest { request_id: String::new(), ..asked.clone() };
-    remembered(node, operator, &asked.request_id, &content).await?;
-    let found = find(node, name).await?;
-    if found.report.node == node.roster.id {
-        node.roster.ask_to_drain();
-    } else {
-        let refused = |error| errors::store_on(&admin::node_name(name), error);
-        node.store.ask_to_drain(found.report.node).await.map_err(refused)?;
-    }
-    Act { operator, request_id: &asked.request_id }.audit("drain_node", &admin::node_name(name), "");
-    let report = match found.report.node == node.roster.id {
-        true => node.roster.report(),
-        false => found.report,
+    request::request_id(&asked.request_id)?;
+    let found = match admin::named_node("name", &asked.name)? {
+        None => itself(node),
+        Some(name) => {
+            let content = DrainNodeRequest { request_id: String::new(), ..asked.clone() };
+            remembered(node, operator, &asked.request_id, &content).await?;
+            find(node, name).await?
+        }
     };
-    Ok(DrainNodeResponse { node: Some(admin::node(&SeenNode { report, ..found })) })
+    let name = admin::node_name(&found.report.name);
+    let seen = if found.report.node == node.roster.id {
+        node.roster.ask_to_drain();
+        itself(node)
+    } else {
+        let refused = |error| errors::store_on(&name, error);
+        node.store.ask_to_drain(found.report.node).await.map_err(refused)?;
+        found
+    };
+    Act { operator, request_id: &asked.request_id }.audit("drain_node", &name, "");
+    Ok(DrainNodeResponse { node: Some(admin::node(&seen)) })
+}
+
+/// This node, as it knows of itself.
+fn itself(node: &Node) -> SeenNode {
+    let heard = Stamp::from_ms(node.clock.now_ms());
+    SeenNode { report: node.roster.report(), heard, is_alive: true }
 }
 
 /// The one node of this name that is alive.

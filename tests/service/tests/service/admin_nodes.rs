@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use redis_servers::{Flavor, Options as ServerOptions, Single};
 use referee::Stamp;
-use service_tests::{Caller, Cluster, START_MS, Setup, reason, soon};
+use service_tests::{Caller, Cluster, Fault, Operation, START_MS, Setup, reason, soon};
 use store::keys::Keys;
 use store::{ScriptedClock, Store};
 use store_redis::{Options, RedisStore};
@@ -257,4 +257,16 @@ async fn only_a_node_that_is_there_can_be_drained() {
     }
     let serving = until(&cluster, "the node", async || list(&operator).await.pop()).await;
     assert_eq!(serving.state(), NodeState::Serving);
+}
+
+/// What it has lost may be why it is to go.
+#[tokio::test]
+async fn a_node_that_has_lost_its_store_is_still_drained_by_itself() {
+    let mut cluster = Cluster::of_two().await;
+    let operator = cluster.admin(0).await;
+    cluster.nodes[0].faults.always(Operation::Remember, Fault::Refused);
+    let own = until(&cluster, "the nodes", async || list(&operator).await.pop()).await;
+    assert_eq!(reason(&drain(&operator, &own.name).await.unwrap_err()), ErrorReason::StoreUnavailable);
+    assert_eq!(drain(&operator, "").await.unwrap().state(), NodeState::Draining);
+    cluster.nodes[0].stopped().await.unwrap();
 }
