@@ -291,6 +291,7 @@ macro_rules! suite {
                 nodes_are_told_of_with_what_they_told_last,
                 a_node_that_falls_silent_is_told_of_as_dead_for_a_while,
                 a_node_that_parts_is_told_of_no_more,
+                of_many_dead_nodes_the_latest_are_told_of,
                 a_node_that_is_asked_to_drain_learns_it_and_no_other_does,
             ]
         }

@@ -79,6 +79,23 @@ pub async fn a_node_that_falls_silent_is_told_of_as_dead_for_a_while(world: Arc<
     assert_eq!(told, [TWO]);
 }
 
+/// One that dies at each start fills no list.
+pub async fn of_many_dead_nodes_the_latest_are_told_of(world: Arc<World>) {
+    const OLDER: u64 = 5;
+    let lives = OLDER + NodeId::DEAD_MAX as u64;
+    for life in 1..=lives {
+        meet(&world, &report(NodeId(life), "same", 1)).await;
+        if life == OLDER {
+            world.leap_ms(1).await;
+        }
+    }
+    world.leap_ms(NodeId::SILENCE_MAX_MS + 1).await;
+    meet(&world, &report(TWO, "two", 2)).await;
+    let told: Vec<_> = seen(&world).await.into_iter().map(|node| node.report.node).collect();
+    let latest = (OLDER + 1..=lives).map(NodeId);
+    assert_eq!(told, latest.chain([TWO]).collect::<Vec<_>>());
+}
+
 /// It is not dead, it has gone.
 pub async fn a_node_that_parts_is_told_of_no_more(world: Arc<World>) {
     meet(&world, &report(ONE, "one", 1)).await;

@@ -41,6 +41,7 @@ impl RedisStore {
             .number(u8::from(told.is_some()))
             .number(NodeId::SILENCE_MAX_MS)
             .number(NodeId::DEAD_KEPT_MS)
+            .number(NodeId::DEAD_MAX)
             .argument(told.unwrap_or_default());
         self.caller.run(call).await
     }

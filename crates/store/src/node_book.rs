@@ -40,8 +40,18 @@ impl NodeBook {
         self.nodes.insert(report.node, Line { report: report.clone(), heard: now, drain });
         self.nodes
             .retain(|_, line| line.silent_ms(now).is_some_and(|silent_ms| silent_ms <= NodeId::DEAD_KEPT_MS));
+        self.forget_the_oldest(now);
         let alive = self.nodes.iter().filter(|(_, line)| line.is_alive(now));
         Meeting { nodes: alive.map(|(node, _)| *node).collect(), drain }
+    }
+
+    /// Keeps no more dead nodes than may be told of.
+    fn forget_the_oldest(&mut self, now: Stamp) {
+        let dead = self.nodes.iter().filter(|(_, line)| !line.is_alive(now));
+        let mut dead: Vec<_> = dead.map(|(node, line)| (line.heard, *node)).collect();
+        dead.sort_unstable();
+        let too_many = dead.len().saturating_sub(NodeId::DEAD_MAX);
+        dead.iter().take(too_many).for_each(|(_, node)| drop(self.nodes.remove(node)));
     }
 
     /// [`NodeStore::part`].

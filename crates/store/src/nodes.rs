@@ -29,6 +29,9 @@ impl NodeId {
     /// which one it was.
     pub const DEAD_KEPT_MS: u64 = 10 * 60_000;
 
+    /// Dead nodes that are told of at most, the latest: one that dies again and again must not fill a list.
+    pub const DEAD_MAX: usize = 100;
+
     /// The node that looks after a shard; none if there is no node.
     ///
     /// Rendezvous hashing: of all nodes the one with the highest hash together with the shard. Everyone who
@@ -139,8 +142,8 @@ pub trait NodeStore: Send + Sync + 'static {
     /// of no more.
     async fn part(&self, node: NodeId) -> Result<(), StoreError>;
 
-    /// The nodes that are there, and those that fell silent within [`NodeId::DEAD_KEPT_MS`], by name, and of one
-    /// name by id.
+    /// The nodes that are there, and the last [`NodeId::DEAD_MAX`] of those that fell silent within
+    /// [`NodeId::DEAD_KEPT_MS`], by name, and of one name by id.
     async fn nodes(&self) -> Result<Vec<SeenNode>, StoreError>;
 
     /// Asks a node to drain: it learns so with its next heartbeat. Asking again changes nothing.
