@@ -16,7 +16,7 @@ use wire::v1::ErrorReason;
 use crate::api_keys::LiveApiKeys;
 use crate::measured::CallerKind;
 use crate::peer::Peer;
-use crate::policy::{Access, Denied, MINT_PLAYER_TOKEN, Rpc};
+use crate::policy::{Access, Denied, Door, MINT_PLAYER_TOKEN, Rpc};
 use crate::principal::{BackendPrincipal, PlayerPrincipal, Principal};
 use crate::token_verifier::TokenVerifier;
 
@@ -63,11 +63,12 @@ impl Auth {
     /// may pass on what its players ask; the key of anybody else leaves open who calls, and is refused.
     fn admit(
         &self,
+        door: Door,
         path: &str,
         headers: &HeaderMap,
         connected: Option<&Arc<str>>,
     ) -> Result<Option<Principal>, ApiError> {
-        let rpc = Rpc::by_path(path).ok_or(Denied::UnknownRpc)?;
+        let rpc = Rpc::by_path(path).filter(|rpc| rpc.is_at(door)).ok_or(Denied::UnknownRpc)?;
         if rpc.access == Access::Anyone {
             return Ok(None);
         }
@@ -159,13 +160,20 @@ fn hide(headers: &mut HeaderMap, name: &HeaderName) {
 #[derive(Clone, Debug)]
 pub struct AuthLayer {
     auth: Arc<Auth>,
+    door: Door,
 }
 
 impl AuthLayer {
-    /// A layer that judges by `auth`.
+    /// A layer that judges by `auth`, at the door that everyone reaches.
     #[must_use]
     pub fn new(auth: Auth) -> Self {
-        Self { auth: Arc::new(auth) }
+        Self { auth: Arc::new(auth), door: Door::Public }
+    }
+
+    /// The same at another door.
+    #[must_use]
+    pub fn at(self, door: Door) -> Self {
+        Self { door, ..self }
     }
 }
 
@@ -173,7 +181,7 @@ impl<S> Layer<S> for AuthLayer {
     type Service = AuthService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        AuthService { inner, auth: Arc::clone(&self.auth) }
+        AuthService { inner, auth: Arc::clone(&self.auth), door: self.door }
     }
 }
 
@@ -182,6 +190,7 @@ impl<S> Layer<S> for AuthLayer {
 pub struct AuthService<S> {
     inner: S,
     auth: Arc<Auth>,
+    door: Door,
 }
 
 impl<S, ReqBody, ResBody> Service<Request<ReqBody>> for AuthService<S>
@@ -201,7 +210,7 @@ where
         hide(request.headers_mut(), &AUTHORIZATION);
         hide(request.headers_mut(), &API_KEY_HEADER);
         let connected = request.extensions().get::<Arc<Peer>>().and_then(|peer| peer.backend());
-        match self.auth.admit(request.uri().path(), request.headers(), connected) {
+        match self.auth.admit(self.door, request.uri().path(), request.headers(), connected) {
             Ok(principal) => {
                 let kind = principal.as_ref().map_or("anonymous", Principal::kind);
                 tracing::Span::current().record("principal", kind);

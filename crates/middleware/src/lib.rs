@@ -100,7 +100,7 @@ pub use deadline::{
 pub use limit::{LimitBody, LimitFuture, LimitLayer, LimitService};
 pub use measured::CallInstruments;
 pub use peer::{Peer, PeerAddress};
-pub use policy::{Access, Denied, Rpc};
+pub use policy::{Access, Denied, Door, Rpc};
 pub use principal::{AgeMark, BackendPrincipal, OperatorPrincipal, PlayerPrincipal, Principal, Scope};
 pub use reason::{ReasonLayer, ReasonService};
 pub use refusals::{Limit, Refusals};

@@ -25,6 +25,15 @@ pub enum Access {
     Operators,
 }
 
+/// Where a call comes in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Door {
+    /// The port that everyone reaches.
+    Public,
+    /// The listener of operators.
+    Operators,
+}
+
 /// One row of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rpc {
@@ -87,8 +96,14 @@ static RPCS: &[Rpc] = {
         unary(ADMIN, "AbortMatch", Operators),
         unary(ADMIN, "InspectMatch", Operators),
         unary(ADMIN, "ListNodes", Operators),
+        unary(ADMIN, "GetNodeStats", Operators),
+        unary(ADMIN, "GetStoreStats", Operators),
         unary(ADMIN, "ListPools", Operators),
         unary(ADMIN, "DrainNode", Operators),
+        unary(ADMIN, "ListKeys", Operators),
+        unary(ADMIN, "PrepareKey", Operators),
+        unary(ADMIN, "PromoteKey", Operators),
+        unary(ADMIN, "RetireKey", Operators),
         unary(HEALTH, "Check", Anyone),
         stream(HEALTH, "Watch", Anyone),
         stream(REFLECTION, "ServerReflectionInfo", Anyone),
@@ -152,6 +167,17 @@ impl Rpc {
         RPCS.iter().position(is_this).map_or(OTHER, |at| NAMES[at])
     }
 
+    /// Whether the call is there at this door. What is for operators is at theirs alone, beside health and
+    /// reflection, and nothing else is.
+    #[must_use]
+    pub fn is_at(&self, door: Door) -> bool {
+        let is_theirs = self.access == Access::Operators;
+        match door {
+            Door::Public => !is_theirs,
+            Door::Operators => is_theirs || [HEALTH, REFLECTION, REFLECTION_ALPHA].contains(&self.service),
+        }
+    }
+
     /// The HTTP path: `/whattheshell.v1.MatchService/SealMove`.
     #[must_use]
     pub fn path(&self) -> String {
@@ -183,7 +209,7 @@ impl Rpc {
 /// Why a call was refused before the service saw it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum Denied {
-    /// The call is not in the table: UNIMPLEMENTED, whoever asks.
+    /// The call is not in the table, or not at this door: UNIMPLEMENTED, whoever asks.
     #[error("no such call")]
     UnknownRpc,
     /// An anonymous caller where a principal is needed: TOKEN_MISSING.

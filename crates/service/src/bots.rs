@@ -8,8 +8,6 @@ use futures::future::join_all;
 use referee::{Answer, Command, Match, RequestId, SealCommand, SealedMove};
 use rules::{PerSeat, Seat};
 use sealing::{Digest, MatchId, Opening, Party, Salt};
-use store::Store;
-use store::keys::Signer;
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::time::Instant;
 use tracing::warn;
@@ -17,7 +15,7 @@ use tracing::warn;
 use crate::convert::errors;
 use crate::drive::drive;
 use crate::guard::caught;
-use crate::metrics::Instruments;
+use crate::node::Node;
 
 /// Moves that wait for a thread: some seconds of the strongest bot's work. What comes above is found again by
 /// the clockwork.
@@ -76,17 +74,17 @@ impl Bots {
     }
 
     /// Makes moves until it is dropped, half as many at once as there are cores.
-    pub(crate) async fn run(&self, store: &dyn Store, signer: &Signer, instruments: &Instruments) {
+    pub(crate) async fn run(&self, node: &Node) {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        join_all((0..cores.div_ceil(2)).map(|_| self.work(store, signer, instruments))).await;
+        join_all((0..cores.div_ceil(2)).map(|_| self.work(node))).await;
     }
 
-    async fn work(&self, store: &dyn Store, signer: &Signer, instruments: &Instruments) {
+    async fn work(&self, node: &Node) {
         loop {
             let Some(id) = self.asks.lock().await.recv().await else { return };
             // Before the match is read: whoever changes it from now on asks again.
             self.known().remove(&id);
-            let moved = caught(make_move(store, signer, instruments, id)).await;
+            let moved = caught(make_move(node, id)).await;
             if let Err(error) = moved.unwrap_or_else(|| Err(errors::fault("a bot's move panicked", id))) {
                 warn!(%id, reason = error.reason().as_str_name(), "a bot's move must wait");
             }
@@ -100,19 +98,15 @@ impl Bots {
 }
 
 /// Makes the move that a match waits for, if it does.
-async fn make_move(
-    store: &dyn Store,
-    signer: &Signer,
-    instruments: &Instruments,
-    id: MatchId,
-) -> Result<(), wire::ApiError> {
+async fn make_move(node: &Node, id: MatchId) -> Result<(), wire::ApiError> {
+    let store = node.store.as_ref();
     let loaded = store.load(id).await.map_err(errors::store)?;
     let game = loaded.stored.head;
     let (Some(seat), Some(bot)) = (game.bot_due(), game.settings.bot) else { return Ok(()) };
     let level = level(bot.level).ok_or_else(|| errors::fault("there is no bot of this level", id))?;
     let began = Instant::now();
     let opening = choose(&game, seat, level).await?;
-    instruments.bot_thought(level.number(), began.elapsed());
+    node.config.instruments.bot_thought(level.number(), began.elapsed());
     let request_id = RequestId::new("bot").map_err(|_| errors::fault("a bot's request has no name", id))?;
     let made_for: Digest = game.hash;
     let command = |game: &Match| {
@@ -126,14 +120,14 @@ async fn make_move(
             sealed: SealedMove::Opening(opening.clone()),
             previous: Some(made_for),
             signature: None,
-            key_id: signer.key_id().shared(),
+            key_id: node.signer.key_id().shared(),
             request_id: request_id.clone(),
         }))
     };
-    let driven = drive(store, id, None, command).await?;
+    let driven = drive(store, &node.stats, id, None, command).await?;
     let answer = driven.answer.map_err(|refusal| errors::refusal(refusal, id))?;
     if matches!(answer, Answer::Sealed(_)) {
-        instruments.seal_acknowledged("bot");
+        node.config.instruments.seal_acknowledged("bot");
     }
     Ok(())
 }

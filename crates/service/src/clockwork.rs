@@ -8,7 +8,7 @@ use futures::future::join_all;
 use futures::stream::{self, StreamExt as _};
 use referee::{Command, Stamp};
 use sealing::MatchId;
-use store::{Clock, Glance, NodeId, Shard, Store, StoreError};
+use store::{Clock, Glance, Meeting, NodeId, Shard, Store, StoreError};
 use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 use wire::ApiError;
@@ -21,6 +21,8 @@ use crate::guard::caught;
 use crate::metrics::Instruments;
 use crate::node::Node;
 use crate::readiness::Readiness;
+use crate::roster::Roster;
+use crate::stats::Stats;
 
 /// Pause between two signs of life to a shard's clock, ms: well under the gap that it takes for an outage.
 /// They wait for nothing else, or a backlog of work would move every deadline.
@@ -46,20 +48,16 @@ const BACKOFF_MS: u64 = 2_000;
 /// Runs until it is dropped. Each shard is looked after by itself: one in trouble holds up no other. Tells
 /// `readiness`, where there is somebody who asks for it, whether the store can be written to, and `nodes`, who
 /// is there.
-pub(crate) async fn run(
-    id: NodeId,
-    node: &Node,
-    readiness: Option<Arc<Readiness>>,
-    nodes: watch::Sender<Vec<NodeId>>,
-) {
-    let clockwork = Clockwork::new(id, node, readiness.as_deref(), nodes);
+pub(crate) async fn run(node: &Node, readiness: Option<Arc<Readiness>>, nodes: watch::Sender<Vec<NodeId>>) {
+    let clockwork = Clockwork::new(node, readiness.as_deref(), nodes);
     let work = join_all(clockwork.desks.iter().map(|desk| clockwork.work(desk)));
     futures::join!(clockwork.meet(), clockwork.keep_alive(), clockwork.look(), work);
 }
 
 /// The clockwork of one node.
 struct Clockwork<'a> {
-    node: NodeId,
+    roster: &'a Roster,
+    stats: &'a Stats,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
     bots: &'a Bots,
@@ -97,12 +95,7 @@ impl Trouble {
 }
 
 impl<'a> Clockwork<'a> {
-    fn new(
-        id: NodeId,
-        node: &'a Node,
-        readiness: Option<&'a Readiness>,
-        nodes: watch::Sender<Vec<NodeId>>,
-    ) -> Self {
+    fn new(node: &'a Node, readiness: Option<&'a Readiness>, nodes: watch::Sender<Vec<NodeId>>) -> Self {
         let store = node.store.as_ref();
         let desk = |shard| Desk {
             shard: Shard(shard),
@@ -111,7 +104,8 @@ impl<'a> Clockwork<'a> {
             trouble: Trouble::default(),
         };
         Self {
-            node: id,
+            roster: &node.roster,
+            stats: &node.stats,
             store,
             clock: node.clock.as_ref(),
             bots: &node.bots,
@@ -125,13 +119,16 @@ impl<'a> Clockwork<'a> {
         }
     }
 
-    /// Tells the other nodes that this one is there, and learns which shards are its own. While they cannot be
-    /// asked all stays as it was.
+    /// Tells the other nodes that this one is there, and learns which shards are its own and whether it is to
+    /// drain. While they cannot be asked all stays as it was.
     async fn meet(&self) {
         loop {
-            match caught(self.store.meet(self.node)).await {
-                Some(Ok(mut nodes)) => {
+            match caught(self.store.meet(&self.roster.report())).await {
+                Some(Ok(Meeting { mut nodes, drain })) => {
                     self.meeting.ends();
+                    if drain {
+                        self.roster.ask_to_drain();
+                    }
                     nodes.sort_unstable();
                     if *self.nodes.borrow() != nodes {
                         self.divide(&nodes);
@@ -147,7 +144,7 @@ impl<'a> Clockwork<'a> {
 
     fn divide(&self, nodes: &[NodeId]) {
         for desk in &self.desks {
-            let own = NodeId::owner(nodes, desk.shard).is_none_or(|owner| owner == self.node);
+            let own = NodeId::owner(nodes, desk.shard).is_none_or(|owner| owner == self.roster.id);
             desk.own.store(own, Ordering::Relaxed);
         }
         let own = self.desks.iter().filter(|desk| desk.own.load(Ordering::Relaxed)).count();
@@ -280,7 +277,8 @@ impl<'a> Clockwork<'a> {
     /// to be due, because an outage moved its deadlines, is put off until it is; one whose bot is asked, until it
     /// must have moved.
     async fn attend(&self, id: MatchId) -> Result<(), ApiError> {
-        let Driven { stored, now, .. } = drive(self.store, id, None, |_| Ok(Command::Tick)).await?;
+        let Driven { stored, now, .. } =
+            drive(self.store, self.stats, id, None, |_| Ok(Command::Tick)).await?;
         if !stored.follow_ups.is_empty() {
             return follow_up::settle(self.store, &stored).await.map_err(|error| {
                 self.instruments.follow_ups(&stored.follow_ups, "failed");

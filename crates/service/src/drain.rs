@@ -14,7 +14,7 @@ use wire::ApiError;
 use wire::v1::ErrorReason;
 
 /// What the paths of the API's own services begin with. Health is still to be asked.
-const OWN_PATHS: &str = "/whattheshell.";
+pub(crate) const OWN_PATHS: &str = "/whattheshell.";
 
 /// Refuses with SHUTTING_DOWN the calls that arrive once the node drains and their connection was told so: those
 /// that its client sent before it heard. Calls that have begun pass it by, and so do those of connections whose

@@ -61,6 +61,7 @@ async fn open(node: Arc<Node>, caller: &Caller, cursor: &[u8]) -> Result<FeedStr
         [] => beginning(&node, shards).await?,
         cursor => resumed(cursor, shards)?,
     };
+    let open = node.stats.stream();
     let watch = WatchFeed {
         hints,
         positions,
@@ -76,7 +77,7 @@ async fn open(node: Arc<Node>, caller: &Caller, cursor: &[u8]) -> Result<FeedStr
         let update = watch.next().await?;
         Some((update.map_err(Status::from), watch))
     });
-    Ok(guarded(updates, "a feed".to_owned()))
+    Ok(guarded(updates, "a feed".to_owned(), open))
 }
 
 /// The places of whoever begins, in every shard.

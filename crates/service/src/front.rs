@@ -3,19 +3,16 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use futures::StreamExt as _;
 use http::Response;
 use middleware::{
     AuditLayer, Auth, AuthLayer, BrowserLayer, DeadlineLayer, LimitLayer, ReasonLayer, TraceLayer, Usages,
 };
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::service::Routes;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::{CatchPanicLayer, ResponseForPanic};
-use tracing::error;
 use wire::v1::feed_service_server::FeedServiceServer;
 use wire::v1::match_service_server::MatchServiceServer;
 use wire::v1::matchmaking_service_server::MatchmakingServiceServer;
@@ -30,6 +27,7 @@ use crate::matchmaking_service::Matchmaking;
 use crate::node::Node;
 use crate::player_service::Players;
 use crate::server::ServeError;
+use crate::stats::StatsLayer;
 use crate::transport::Transport;
 use crate::workers::Dealt;
 
@@ -60,14 +58,15 @@ impl Front {
     /// If the API cannot be set up.
     pub(crate) async fn serve(
         self,
-        mut incoming: Dealt,
-        mut draining: watch::Receiver<bool>,
+        incoming: Dealt,
+        draining: watch::Receiver<bool>,
     ) -> Result<(), ServeError> {
         let refusals = Arc::clone(&self.transport.refusals);
         // The outermost first.
         let service = ServiceBuilder::new()
             .layer(BrowserLayer)
             .layer(TraceLayer::new(self.node.config.instruments.calls()))
+            .layer(StatsLayer { stats: Arc::clone(&self.node.stats) })
             .layer(CatchPanicLayer::custom(Panicked))
             .layer(DeadlineLayer::default())
             .layer(DrainLayer::new(draining.clone()))
@@ -76,29 +75,7 @@ impl Front {
             .layer(AuditLayer)
             .layer(ReasonLayer)
             .service(routes(&self.node, &self.health, self.reflection)?.prepare());
-        let (go, going) = watch::channel(None);
-        let mut open = JoinSet::new();
-        let (mut is_draining, mut is_over) = (false, false);
-        while !(open.is_empty() && (is_draining || is_over)) {
-            tokio::select! {
-                connection = incoming.next(), if !is_over => match connection {
-                    Some(connection) => {
-                        let transport = self.transport.clone();
-                        open.spawn(transport.serve(connection, service.clone(), going.clone()));
-                    }
-                    None => is_over = true,
-                },
-                Some(ended) = open.join_next() => {
-                    if ended.is_err() {
-                        error!("what serves a connection panicked");
-                    }
-                }
-                _ = draining.wait_for(|draining| *draining), if !is_draining => {
-                    is_draining = true;
-                    go.send_replace(Some(self.transport.going_spread(open.len())));
-                }
-            }
-        }
+        self.transport.serve_all(incoming, service, draining).await;
         Ok(())
     }
 }
@@ -130,7 +107,7 @@ pub(crate) fn routes(node: &Arc<Node>, health: &Health, reflection: bool) -> Res
 
 /// Answers a call whose handler panicked. What it panicked with stays in the process.
 #[derive(Clone, Copy)]
-struct Panicked;
+pub(crate) struct Panicked;
 
 impl ResponseForPanic for Panicked {
     type ResponseBody = Body;

@@ -10,6 +10,7 @@
 //! - Streams are pulled: nothing is queued for a reader that does not read.
 
 mod access;
+mod admin;
 mod bot_match;
 mod bots;
 mod clockwork;
@@ -45,9 +46,11 @@ mod player_watch;
 mod pool_keeper;
 mod pools;
 mod readiness;
+mod roster;
 mod server;
 mod spans;
 mod standing;
+mod stats;
 mod ticket_watch;
 mod tickets;
 mod tls;
@@ -56,6 +59,7 @@ mod vigil;
 mod watch;
 mod workers;
 
+pub use admin::Operators;
 pub use front::REQUEST_BYTES_MAX;
 pub use in_process::InProcess;
 pub use limits::{FixedLimit, fixed_limits};

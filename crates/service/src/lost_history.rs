@@ -11,7 +11,7 @@
 
 use referee::{Command, HistoryClaim, Match};
 use sealing::{Digest, EndReason, MatchId, Receipt, Signature};
-use store::{Store, StoreError, Stored};
+use store::{StoreError, Stored};
 use tracing::warn;
 use wire::ApiError;
 
@@ -31,9 +31,9 @@ pub(crate) fn is_lost(seen: &Stored, read: &Stored) -> bool {
 }
 
 /// Ends a match of which something is lost, if it is still played.
-pub(crate) async fn void(store: &dyn Store, id: MatchId) -> Result<(), ApiError> {
+pub(crate) async fn void(node: &Node, id: MatchId) -> Result<(), ApiError> {
     tell(id);
-    drive(store, id, None, |_| Ok(Command::LostHistory)).await.map(drop)
+    drive(node.store.as_ref(), &node.stats, id, None, |_| Ok(Command::LostHistory)).await.map(drop)
 }
 
 /// Tells the log.
@@ -49,16 +49,16 @@ fn tell_if_void(game: &Match) {
 
 /// Ends a match whose stored history no longer goes through a turn that this node has told a client of.
 pub(crate) async fn void_unless_stored(
-    store: &dyn Store,
+    node: &Node,
     id: MatchId,
     (turn, hash): (u32, Digest),
 ) -> Result<(), ApiError> {
     let stored = match turn {
         // Settings and players never change.
         0 => return Ok(()),
-        turn => store.turns(id, turn, 1).await.map_err(errors::store)?,
+        turn => node.store.turns(id, turn, 1).await.map_err(errors::store)?,
     };
-    if stored.first().is_some_and(|record| record.hash == hash) { Ok(()) } else { void(store, id).await }
+    if stored.first().is_some_and(|record| record.hash == hash) { Ok(()) } else { void(node, id).await }
 }
 
 /// Takes note of what the caller says has been, if he plays. Both seats who say the same end the match.
@@ -70,7 +70,7 @@ pub(crate) async fn claim(
 ) -> Result<(), ApiError> {
     let Ok(seat) = caller.seat(player, game) else { return Ok(()) };
     let claimed = |_: &Match| Ok(Command::ClaimHistory { seat, claim });
-    let driven = drive(node.store.as_ref(), game.id, caller.deadline(), claimed).await?;
+    let driven = drive(node.store.as_ref(), &node.stats, game.id, caller.deadline(), claimed).await?;
     tell_if_void(&driven.stored.head);
     Ok(())
 }
@@ -96,10 +96,10 @@ pub(crate) async fn weigh(
     };
     if let Some(record) = turns.first() {
         let is_lost = record.facts.commitments[receipt.seat] != receipt.commitment;
-        return if is_lost { void(store, id).await } else { Ok(()) };
+        return if is_lost { void(node, id).await } else { Ok(()) };
     }
     let judged = |game: &Match| Ok(if lacks(game, &receipt) { Command::LostHistory } else { Command::Tick });
-    let driven = drive(store, id, None, judged).await?;
+    let driven = drive(store, &node.stats, id, None, judged).await?;
     tell_if_void(&driven.stored.head);
     Ok(())
 }

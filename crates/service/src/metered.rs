@@ -11,10 +11,10 @@ use referee::{Change, Event, FollowUp, Mode, NewMatch, Now, Stamp, TurnRecord};
 use sealing::{EndReason, MatchId};
 use store::{
     Claim, Closing, Commit, CommitOutcome, Due, Entry, FeedHints, FeedPage, FeedPosition, FeedStore, Glance,
-    Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey,
-    Passage, PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore,
-    RequestKey, RequestRecord, RequestStore, Reservation, ReservationStore, SeenTicket, Shard, Speed, Store,
-    StoreError, TicketName, TicketStore, Version, Wish,
+    Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport,
+    NodeStore, PageKey, Passage, PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage,
+    Ranked, RecordStore, RequestKey, RequestRecord, RequestStore, Reservation, ReservationStore, SeenNode,
+    SeenTicket, Shard, Speed, Store, StoreError, TicketName, TicketStore, Version, Wish,
 };
 use tokio::time::Instant;
 
@@ -261,8 +261,20 @@ impl RequestStore for Metered {
 
 #[async_trait]
 impl NodeStore for Metered {
-    async fn meet(&self, node: NodeId) -> Result<Vec<NodeId>, StoreError> {
-        self.timed("meet", self.store.meet(node)).await
+    async fn meet(&self, report: &NodeReport) -> Result<Meeting, StoreError> {
+        self.timed("meet", self.store.meet(report)).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<SeenNode>, StoreError> {
+        self.timed("nodes", self.store.nodes()).await
+    }
+
+    async fn ask_to_drain(&self, node: NodeId) -> Result<(), StoreError> {
+        self.timed("ask_to_drain", self.store.ask_to_drain(node)).await
+    }
+
+    async fn waiting_matches(&self) -> Result<u64, StoreError> {
+        self.timed("waiting_matches", self.store.waiting_matches()).await
     }
 
     async fn part(&self, node: NodeId) -> Result<(), StoreError> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use middleware::{Allowances, Refusals, TokenIssuer};
 use sealing::MatchId;
 use store::keys::Signer;
-use store::{Clock, NodeId, Store, Stored};
+use store::{Clock, Store, Stored};
 use tokio::sync::watch;
 
 use crate::bots::Bots;
@@ -15,6 +15,8 @@ use crate::idempotency::RequestKeys;
 use crate::metrics::Instruments;
 use crate::pools::Pools;
 use crate::readiness::Readiness;
+use crate::roster::Roster;
+use crate::stats::Stats;
 use crate::tls::Tls;
 use crate::{clockwork, pool_keeper};
 
@@ -80,6 +82,9 @@ pub struct NodeConfig {
     pub pools: Pools,
     /// What it measures with: what the process has set up, where nothing else is given.
     pub instruments: Instruments,
+    /// What operators call the node, 1 to 64 of `[A-Za-z0-9._-]`; by its id if there is none. Each node of a store
+    /// is to have one of its own.
+    pub name: Option<String>,
 }
 
 impl Default for NodeConfig {
@@ -102,6 +107,7 @@ impl Default for NodeConfig {
             match_retention: Duration::from_millis(Stored::RETENTION_DEFAULT_MS),
             pools: Pools::default(),
             instruments: Instruments::default(),
+            name: None,
         }
     }
 }
@@ -116,6 +122,8 @@ pub(crate) struct Node {
     pub(crate) histories: Arc<Histories>,
     pub(crate) keys: RequestKeys,
     pub(crate) bots: Bots,
+    pub(crate) roster: Arc<Roster>,
+    pub(crate) stats: Arc<Stats>,
     /// True once the node is about to stop: streams end and say so.
     pub(crate) draining: watch::Receiver<bool>,
 }
@@ -127,13 +135,13 @@ impl Node {
 
     /// All that the node does by itself, without being called: what time drives, its pools, and its bots. It never
     /// ends.
-    pub(crate) async fn by_itself(&self, id: NodeId, readiness: Option<Arc<Readiness>>) {
+    pub(crate) async fn by_itself(&self, readiness: Option<Arc<Readiness>>) {
         let (told, nodes) = watch::channel(Vec::new());
         let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
         futures::join!(
-            clockwork::run(id, self, readiness, told),
-            pool_keeper::keep_all(id, store, clock, self.config.pools.clone(), nodes),
-            self.bots.run(self.store.as_ref(), &self.signer, &self.config.instruments),
+            clockwork::run(self, readiness, told),
+            pool_keeper::keep_all(Arc::clone(&self.roster), store, clock, self.config.pools.clone(), nodes),
+            self.bots.run(self),
         );
     }
 

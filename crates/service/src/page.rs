@@ -31,6 +31,25 @@ impl Page {
     }
 }
 
+/// A page of a list that is whole in memory, in the order of its keys, and the token of the next one. A token names
+/// the last key that was shown.
+pub(crate) fn part<T>(
+    mut all: Vec<T>,
+    key: impl Fn(&T) -> String,
+    size: u32,
+    token: &str,
+) -> Result<(Vec<T>, String), ApiError> {
+    if !token.is_empty() && !wire::is_id(token) {
+        return Err(token_invalid());
+    }
+    all.sort_by_cached_key(&key);
+    all.retain(|entry| key(entry).as_str() > token);
+    let is_last = all.len() <= self::size(size);
+    all.truncate(self::size(size));
+    let next = all.last().filter(|_| !is_last).map(key).unwrap_or_default();
+    Ok((all, next))
+}
+
 /// The entries of a page: 0 is the default, too many are the most there are.
 pub(crate) fn size(size: u32) -> usize {
     match size as usize {

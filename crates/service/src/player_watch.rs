@@ -37,6 +37,7 @@ pub(crate) async fn open(
     let player = caller.acting(&request.player)?;
     // Hints first, then the state: a change between the two is hinted at.
     let hints = node.store.watch_player(&player).await.map_err(errors::store)?;
+    let open = node.stats.stream();
     let watch = WatchPlayer {
         vigil: Vigil::new(&node, caller),
         node,
@@ -53,7 +54,7 @@ pub(crate) async fn open(
         Some((update.map(message).map_err(Status::from), watch))
     });
     // Who he is stays out of the log.
-    Ok(guarded(updates, "a player's stream".to_owned()))
+    Ok(guarded(updates, "a player's stream".to_owned(), open))
 }
 
 /// One open stream.

@@ -14,7 +14,7 @@ use matchmaker::{Rating, TicketContent, TicketId, pair};
 use referee::{Mode, NewMatch, Origin, PinnedRating, Stamp, TicketRef, TimeControl};
 use rules::{PerSeat, Seat};
 use sealing::MatchId;
-use store::{Claim, Clock, NodeId, PoolCursor, Store, StoreError, Ticket, Wish};
+use store::{Claim, Clock, NodeId, PoolCursor, PoolName, PoolReport, Store, StoreError, Ticket, Wish};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::warn;
@@ -23,6 +23,7 @@ use crate::bots::{self, seat_by_id};
 use crate::guard::caught;
 use crate::node::new_id;
 use crate::pools::{Pool, Pools, speed_class};
+use crate::roster::Roster;
 use crate::{making, standing};
 
 /// From one look at a pool to the next, ms: of a player's wait nobody notices it, and a look at a pool where
@@ -44,7 +45,7 @@ const AT_ONCE_MAX: usize = 256;
 
 /// Looks after all pools that are this node's own among `nodes`, until it is dropped.
 pub(crate) async fn keep_all(
-    node: NodeId,
+    roster: Arc<Roster>,
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     pools: Pools,
@@ -52,7 +53,7 @@ pub(crate) async fn keep_all(
 ) {
     let keepers = pools.iter().map(|pool| {
         let keeper = Keeper::new(pool.clone(), Arc::clone(&store), Arc::clone(&clock));
-        keeper.run(node, nodes.clone())
+        keeper.run(Arc::clone(&roster), nodes.clone())
     });
     futures::future::join_all(keepers).await;
 }
@@ -78,6 +79,14 @@ struct Waiting {
     by_id: HashMap<TicketId, (usize, Arc<Wish>)>,
 }
 
+/// What came of a look at a pool.
+struct Look {
+    /// The pool's time.
+    now: Stamp,
+    /// How long to leave the pool alone, ms.
+    leave_ms: u64,
+}
+
 /// Those that a match is to be made of.
 struct Couple {
     older: (TicketId, Arc<Wish>),
@@ -90,13 +99,16 @@ impl Keeper {
         Self { pool, store, clock, cursor, waiting, reread_ms: 0, troubled: false }
     }
 
-    async fn run(mut self, node: NodeId, nodes: watch::Receiver<Vec<NodeId>>) {
+    async fn run(mut self, roster: Arc<Roster>, nodes: watch::Receiver<Vec<NodeId>>) {
         loop {
             let own = NodeId::owner_of(&nodes.borrow(), self.pool.name.as_str().as_bytes());
             let mut pause_ms = PAUSE_MS;
-            if own.is_none_or(|owner| owner == node) {
+            if own.is_none_or(|owner| owner == roster.id) {
                 match caught(self.look()).await {
-                    Some(Ok(after_ms)) => (self.troubled, pause_ms) = (false, after_ms),
+                    Some(Ok(seen)) => {
+                        (self.troubled, pause_ms) = (false, seen.leave_ms);
+                        roster.keeps(self.waiting.report(&self.pool.name, seen.now));
+                    }
                     Some(Err(error)) if !std::mem::replace(&mut self.troubled, true) => {
                         warn!(pool = %self.pool.name, %error, "a pool cannot be looked after");
                     }
@@ -105,6 +117,7 @@ impl Keeper {
                     None => self.forget(),
                 }
             } else {
+                roster.leaves(&self.pool.name);
                 self.forget();
             }
             self.clock.sleep_until_ms(self.clock.now_ms().saturating_add(pause_ms)).await;
@@ -116,8 +129,8 @@ impl Keeper {
         (self.cursor, self.waiting) = (PoolCursor::default(), Waiting::default());
     }
 
-    /// Finds out what has changed, and pairs those who wait. Returns how long to leave the pool alone, ms.
-    async fn look(&mut self) -> Result<u64, StoreError> {
+    /// Finds out what has changed, and pairs those who wait.
+    async fn look(&mut self) -> Result<Look, StoreError> {
         if self.clock.now_ms() >= self.reread_ms {
             self.forget();
             // Not all pools of all nodes at once.
@@ -137,7 +150,8 @@ impl Keeper {
         let bots = stream::iter(bots).buffer_unordered(AT_ONCE_MAX).collect().await;
         paired.and(self.remove_gone(bots))?;
         let pause = Duration::from_millis(PAUSE_MS).saturating_sub(began.elapsed());
-        Ok(u64::try_from(pause.max(pairing * PAIRING_SHARE).as_millis()).unwrap_or(u64::MAX))
+        let leave_ms = u64::try_from(pause.max(pairing * PAIRING_SHARE).as_millis()).unwrap_or(u64::MAX);
+        Ok(Look { now, leave_ms })
     }
 
     /// Forgets the tickets that claims have found not to wait any more. Returns why one of the others failed.
@@ -339,6 +353,12 @@ impl Waiting {
         {
             *place = at;
         }
+    }
+
+    /// What there is to tell of those who wait.
+    fn report(&self, pool: &PoolName, now: Stamp) -> PoolReport {
+        let oldest_wait_ms = self.tickets.iter().map(|ticket| ticket.waited_ms(now.as_ms())).max();
+        PoolReport { pool: pool.clone(), waiting: self.tickets.len() as u64, oldest_wait_ms }
     }
 
     /// Those who want a bot by now.

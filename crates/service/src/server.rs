@@ -2,18 +2,22 @@
 
 use std::fmt;
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
+use futures::future::{FusedFuture as _, FutureExt as _};
 use middleware::{Auth, LiveApiKeys, TokenIssuer, TokenVerifier, TrustedIssuer, Usages};
+use referee::Stamp;
 use store::keys::Signer;
 use store::{Clock, NodeId, Store};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tracing::warn;
 
+use crate::admin::{Admin, AdminFront, Operators};
 use crate::bots::Bots;
 use crate::front::Front;
 use crate::health::Health;
@@ -22,6 +26,8 @@ use crate::listener;
 use crate::metered::Metered;
 use crate::node::{Node, NodeConfig};
 use crate::readiness::Readiness;
+use crate::roster::Roster;
+use crate::stats::Stats;
 use crate::transport::{HANDSHAKES_MAX, Transport};
 use crate::workers::{Dealt, Workers};
 
@@ -59,6 +65,8 @@ pub struct Server {
     pub request_secret: [u8; 32],
     /// Whether clients may ask for the API's descriptors.
     pub reflection: bool,
+    /// What operators reach of it.
+    pub operators: Operators,
 }
 
 fn transport(config: &NodeConfig) -> Transport {
@@ -87,14 +95,19 @@ impl Server {
     /// # Errors
     /// If the API cannot be set up, or a thread that serves ends.
     pub async fn serve(
-        self,
+        mut self,
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send,
     ) -> Result<(), ServeError> {
         let (drain, draining) = watch::channel(false);
         let (auth, reflection) = (self.auth(), self.reflection);
-        let node = Arc::new(self.into_node(draining));
+        let operators = std::mem::take(&mut self.operators);
+        let id = NodeId(rand::random());
+        let node = Arc::new(self.into_node(id, draining));
         let health = Health::begun().await;
+        let (told, stop) = oneshot::channel();
+        let operators =
+            pin!(serve_operators(operators, &node, auth.clone(), &health, reflection, stop).fuse());
         let front = Front {
             node: Arc::clone(&node),
             health: health.clone(),
@@ -116,12 +129,12 @@ impl Server {
                 _ => workers.serve(incoming).await,
             }
         };
-        let id = NodeId(rand::random());
         let readiness = Arc::new(Readiness::new(Arc::clone(&node.clock)));
-        let ticking = node.by_itself(id, Some(Arc::clone(&readiness)));
+        let ticking = node.by_itself(Some(Arc::clone(&readiness)));
         let until_told = async {
             tokio::select! {
                 () = shutdown => {}
+                () = node.roster.asked_to_drain() => {}
                 never = readiness.tell(&health) => match never {},
             }
             health.not_serving().await;
@@ -129,8 +142,10 @@ impl Server {
             drain.send_replace(true);
             tokio::time::sleep(grace).await;
         };
+        let mut operators = operators;
         let ended = tokio::select! {
             ended = serving => ended,
+            ended = &mut operators => ended,
             () = ticking => Ok(()),
             () = until_told => {
                 warn!(grace_s = grace.as_secs(), "calls still open after the grace are cut off");
@@ -140,6 +155,10 @@ impl Server {
         workers.cut_off().await;
         // Where that fails, the others find out by its silence.
         let _ = tokio::time::timeout(PARTING_TIMEOUT, node.store.part(id)).await;
+        // Last, so that whoever asked for the end still hears that it comes.
+        if told.send(()).is_ok() && !operators.is_terminated() {
+            let _ = tokio::time::timeout(PARTING_TIMEOUT, operators).await;
+        }
         ended
     }
 
@@ -159,8 +178,14 @@ impl Server {
         self.trusted_issuer.iter().fold(own, |verifier, issuer| verifier.trusting(Arc::clone(issuer)))
     }
 
-    pub(crate) fn into_node(self, draining: watch::Receiver<bool>) -> Node {
+    pub(crate) fn into_node(self, id: NodeId, draining: watch::Receiver<bool>) -> Node {
+        let stats = Arc::<Stats>::default();
+        let started = Stamp::from_ms(self.clock.now_ms());
+        let name = self.config.name.clone();
+        let roster = Roster::new(id, name, started, Arc::clone(&stats), draining.clone());
         Node {
+            roster: Arc::new(roster),
+            stats,
             store: Arc::new(Metered::new(self.store, self.config.instruments.clone())),
             clock: self.clock,
             config: self.config,
@@ -172,4 +197,26 @@ impl Server {
             draining,
         }
     }
+}
+
+/// Serves operators where there is a listener for them; where there is none it never ends.
+async fn serve_operators(
+    Operators { listener, key_file, keys }: Operators,
+    node: &Arc<Node>,
+    auth: Auth,
+    health: &Health,
+    reflection: bool,
+    stop: oneshot::Receiver<()>,
+) -> Result<(), ServeError> {
+    let Some(listener) = listener else {
+        // Nobody need wait for it.
+        drop(stop);
+        return std::future::pending().await;
+    };
+    let admin = Admin { node: Arc::clone(node), key_file, keys: keys.into() };
+    // What limits callers is for those who come through the public door.
+    let transport = Transport { tls: None, ..transport(&node.config) };
+    let calls = node.config.instruments.calls();
+    let front = AdminFront { admin, auth, health: health.clone(), reflection, transport, calls };
+    front.serve(listener, stop.map(drop)).await
 }

@@ -30,6 +30,7 @@ pub(crate) async fn open(
     // Hints first, then the ticket again: a change between the two is hinted at. Whatever moves a ticket moves
     // its player's reservation too, and that is told.
     let hints = node.store.watch_player(&player).await.map_err(errors::store)?;
+    let open = node.stats.stream();
     let watch = WatchTicket {
         tickets,
         name,
@@ -44,7 +45,7 @@ pub(crate) async fn open(
         let message = |update| v1::WatchTicketResponse { update: Some(update) };
         Some((update.map(message).map_err(Status::from), watch))
     });
-    Ok(guarded(updates, "a ticket's stream".to_owned()))
+    Ok(guarded(updates, "a ticket's stream".to_owned(), open))
 }
 
 /// One open stream.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use futures::StreamExt as _;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -17,14 +18,17 @@ use middleware::{Bucket, Limit, Peer, PeerAddress, Refusals};
 use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, Semaphore, watch};
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tonic::Status;
 use tonic::body::Body;
 use tower::Service;
+use tracing::error;
 
 use crate::first_bytes::FirstBytes;
 use crate::listener::Connection;
 use crate::tls::{Handshaken, Tls};
+use crate::workers::Dealt;
 
 /// Calls and streams open at once on one connection: a back end's whole fan-out, and a bound on what one
 /// peer can make the server keep.
@@ -113,6 +117,41 @@ impl Transport {
     pub(crate) fn going_spread(&self, connections: usize) -> Duration {
         let connections = u32::try_from(connections.saturating_sub(GOING_AT_ONCE)).unwrap_or(u32::MAX);
         Duration::from_secs_f64(f64::from(connections) / GOING_PER_S).min(self.grace / 2)
+    }
+
+    /// Serves these connections until `draining` is set, or there are no more, and the last one has ended.
+    pub(crate) async fn serve_all<S>(
+        &self,
+        mut incoming: Dealt,
+        service: S,
+        mut draining: watch::Receiver<bool>,
+    ) where
+        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
+        S::Future: Send + 'static,
+    {
+        let (go, going) = watch::channel(None);
+        let mut open = JoinSet::new();
+        let (mut is_draining, mut is_over) = (false, false);
+        while !(open.is_empty() && (is_draining || is_over)) {
+            tokio::select! {
+                connection = incoming.next(), if !is_over => match connection {
+                    Some(connection) => {
+                        let transport = self.clone();
+                        open.spawn(transport.serve(connection, service.clone(), going.clone()));
+                    }
+                    None => is_over = true,
+                },
+                Some(ended) = open.join_next() => {
+                    if ended.is_err() {
+                        error!("what serves a connection panicked");
+                    }
+                }
+                _ = draining.wait_for(|draining| *draining), if !is_draining => {
+                    is_draining = true;
+                    go.send_replace(Some(self.going_spread(open.len())));
+                }
+            }
+        }
     }
 
     /// Serves a connection until its end. `draining` comes to the time over which connections are told to go.

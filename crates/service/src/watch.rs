@@ -70,6 +70,7 @@ pub(crate) async fn open(
     let history = node.histories.of(head);
     let draining = caller.leaving(&node);
     let quiet_since_ms = node.clock.now_ms();
+    let open = node.stats.stream();
     let watch = Watch {
         node,
         id,
@@ -91,7 +92,7 @@ pub(crate) async fn open(
         let item = watch.next().await?;
         Some((item.map(message).map_err(Status::from), watch))
     });
-    Ok(guarded(first.chain(rest), format!("a stream of {}", match_name(id))))
+    Ok(guarded(first.chain(rest), format!("a stream of {}", match_name(id)), open))
 }
 
 /// A stream begins with so many turns of history: they come as fast as they are read, so there is a bound on those
@@ -213,7 +214,7 @@ impl Watch {
                 let played = self.turn(next).await?;
                 if played.previous != self.sent_hash {
                     let sent = (self.sent_turn, self.sent_hash);
-                    lost_history::void_unless_stored(self.node.store.as_ref(), self.id, sent).await?;
+                    lost_history::void_unless_stored(&self.node, self.id, sent).await?;
                     return Err(errors::regressed(&self.head.stored.head));
                 }
                 self.sent_turn = next;
@@ -292,7 +293,7 @@ impl Watch {
             None => load().await?,
         };
         if self.has_lost(&head) && head.stored.head.finish().is_none() {
-            lost_history::void(store, self.id).await?;
+            lost_history::void(&self.node, self.id).await?;
             head = load().await?;
         }
         self.history.keep_to(&head.stored.head);

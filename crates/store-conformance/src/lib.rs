@@ -23,6 +23,7 @@ mod follow_ups;
 mod hints;
 mod invites;
 mod leaderboards;
+mod nodes;
 mod outage;
 mod players;
 mod pools;
@@ -46,6 +47,7 @@ pub mod promises {
     pub use crate::hints::*;
     pub use crate::invites::*;
     pub use crate::leaderboards::*;
+    pub use crate::nodes::*;
     pub use crate::outage::*;
     pub use crate::players::*;
     pub use crate::pools::*;
@@ -231,6 +233,8 @@ macro_rules! suite {
                 a_players_place_is_where_his_line_is,
                 leaderboards_of_different_speeds_are_apart,
                 of_many_words_of_a_rating_at_once_the_last_one_stands,
+
+                matches_that_wait_are_counted,
             ]
             [
                 a_stamp_before_the_heads_is_refused,
@@ -284,6 +288,12 @@ macro_rules! suite {
                 whoever_enters_is_remembered_and_held_unless_he_is,
 
                 a_record_is_never_forgotten,
+
+                nodes_are_told_of_with_what_they_told_last,
+                a_node_that_falls_silent_is_told_of_as_dead_for_a_while,
+                a_node_that_parts_is_told_of_no_more,
+                of_many_dead_nodes_the_latest_are_told_of,
+                a_node_that_is_asked_to_drain_learns_it_and_no_other_does,
             ]
         }
     };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use referee::{Now, Stamp};
 use sealing::MatchId;
-use store::{Clock, FeedHints, FeedLimits, FeedPosition, Stored};
+use store::{Clock, FeedHints, FeedLimits, FeedPosition, NodeBook, Stored};
 use tokio::sync::watch;
 
 use crate::board::Boards;
@@ -41,6 +41,7 @@ pub(crate) struct Memory {
     pub(crate) boards: Mutex<Boards>,
     pub(crate) turns: Turns,
     pub(crate) watchers: Mutex<Watchers>,
+    nodes: Mutex<NodeBook>,
     /// Where each shard's feed ends.
     feed_ends: watch::Sender<Vec<Option<FeedPosition>>>,
 }
@@ -62,6 +63,7 @@ impl Memory {
             boards: Mutex::default(),
             turns: Turns::default(),
             watchers: Mutex::default(),
+            nodes: Mutex::default(),
             feed_ends: watch::Sender::new(vec![None; clocks.len()]),
         }
     }
@@ -175,6 +177,16 @@ impl Memory {
 
     pub(crate) fn stamp(&self) -> Stamp {
         Stamp::from_ms(self.clock.now_ms())
+    }
+
+    /// One operation on what is known of nodes.
+    pub(crate) fn nodes<T>(&self, operation: impl FnOnce(&mut NodeBook, Stamp) -> T) -> T {
+        operation(&mut lock(&self.nodes), self.stamp())
+    }
+
+    /// How many matches wait for something, in all shards. It tells no shard that somebody is there.
+    pub(crate) fn waiting_matches(&self) -> u64 {
+        self.shards.iter().map(|shard| lock(shard).waiting() as u64).sum()
     }
 
     /// One operation on a shard. The clock is read under the lock, so that stamps follow the order of

@@ -267,6 +267,11 @@ impl Shard {
         Ok(Hints::new(entry.hints.get_or_insert_with(|| watch::Sender::new(version.into())).subscribe()))
     }
 
+    /// How many matches wait for a deadline or for work.
+    pub(crate) fn waiting(&self) -> usize {
+        self.due.len()
+    }
+
     pub(crate) fn due(&self, limit: usize, now: Now) -> Due {
         let passed = self.due.iter().take_while(|(due, _)| *due <= now.stamp);
         Due { matches: passed.take(limit).map(|(_, id)| *id).collect(), now }

@@ -9,8 +9,9 @@ use sealing::MatchId;
 use store::codec::CodecError;
 use store::{
     Clock, Closing, Commit, CommitOutcome, Due, FeedHints, FeedLimits, FeedPage, FeedPosition, FeedStore,
-    Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeStore, PageKey, PlayerHints,
-    PlayerStore, RequestKey, RequestRecord, RequestStore, Shard, StoreError, Stored, Version,
+    Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport,
+    NodeStore, PageKey, PlayerHints, PlayerStore, RequestKey, RequestRecord, RequestStore, SeenNode, Shard,
+    StoreError, Stored, Version,
 };
 
 use crate::disk::{Space, Write};
@@ -428,8 +429,31 @@ impl<B: Backing> RequestStore for SingleNode<B> {
     }
 }
 
-/// It is alone.
-impl<B: Backing> NodeStore for SingleNode<B> {}
+/// Whoever has it open is alone, and has all the work. Only a test has two nodes on one.
+#[async_trait]
+impl<B: Backing> NodeStore for SingleNode<B> {
+    async fn meet(&self, report: &NodeReport) -> Result<Meeting, StoreError> {
+        let told = self.memory.nodes(|nodes, now| nodes.meet(report, now));
+        Ok(Meeting { nodes: vec![report.node], ..told })
+    }
+
+    async fn part(&self, node: NodeId) -> Result<(), StoreError> {
+        self.memory.nodes(|nodes, _| nodes.part(node));
+        Ok(())
+    }
+
+    async fn nodes(&self) -> Result<Vec<SeenNode>, StoreError> {
+        Ok(self.memory.nodes(|nodes, now| nodes.seen(now)))
+    }
+
+    async fn ask_to_drain(&self, node: NodeId) -> Result<(), StoreError> {
+        self.memory.nodes(|nodes, now| nodes.ask_to_drain(node, now))
+    }
+
+    async fn waiting_matches(&self) -> Result<u64, StoreError> {
+        Ok(self.memory.waiting_matches())
+    }
+}
 
 #[async_trait]
 impl<B: Backing> FeedStore for SingleNode<B> {

@@ -67,10 +67,13 @@ impl Names {
         (key.clone(), Place::new(key))
     }
 
-    /// The nodes that are there, and where that lies.
-    pub(crate) fn nodes(&self) -> (String, Place) {
-        let key = format!("{}:nodes", self.namespace);
-        (key.clone(), Place::new(key))
+    /// The nodes that are there, what they told, and those that are asked to drain; and where that lies. The name
+    /// of the first is the tag of the others.
+    pub(crate) fn nodes(&self) -> (Vec<String>, Place) {
+        let nodes = format!("{}:nodes", self.namespace);
+        let place = Place::new(nodes.clone());
+        let beside = ["told", "drain"].map(|key| self.key(&place, format_args!("{key}")));
+        (std::iter::once(nodes).chain(beside).collect(), place)
     }
 
     /// Where a shard lies.

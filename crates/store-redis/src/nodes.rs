@@ -1,4 +1,4 @@
-//! Who is there, and a glance at what is due.
+//! Who is there and what he tells, and a glance at what is due.
 //!
 //! A glance runs no script. It goes by what the node remembers of a shard; where that is old, or says that
 //! there is something to do, one pipeline a server reads the server's time, the earliest entry of each due set
@@ -6,17 +6,19 @@
 //! under way and by what is remembered; what it finds is then looked at by script.
 
 use async_trait::async_trait;
-use futures::future::join_all;
+use futures::future::{join_all, try_join_all};
 use redis::Value;
 use referee::Stamp;
-use store::{Glance, NodeId, NodeStore, Shard, StoreError};
+use store::codec;
+use store::{Glance, Meeting, NodeId, NodeReport, NodeStore, SeenNode, Shard, StoreError};
 
 use crate::call::Call;
 use crate::dues::Asked;
 use crate::fault::Fault;
 use crate::redis_store::RedisStore;
-use crate::reply::unexpected;
+use crate::reply::{Reply, unexpected, unwritable};
 use crate::server::Server;
+use crate::start::SHARDS;
 
 /// The silence after which a shard's clock needs a sign of life, ms: a third of the gap that it takes for an
 /// outage.
@@ -31,14 +33,37 @@ struct Question {
 }
 
 impl RedisStore {
-    async fn tell_nodes(&self, node: NodeId, is_there: bool) -> Result<Vec<NodeId>, StoreError> {
-        let (key, place) = self.names.nodes();
-        let call = Call::new(&self.scripts.nodes, place, vec![key])
-            .argument(format!("{:016x}", node.0))
-            .number(u8::from(is_there))
-            .number(NodeId::SILENCE_MAX_MS);
-        let reply = self.caller.run(call).await?;
-        reply.list(0)?.into_iter().map(read_node).collect()
+    /// Says that a node is there and what it tells, or without that, that it goes.
+    async fn tell_nodes(&self, node: NodeId, told: Option<Vec<u8>>) -> Result<Reply, StoreError> {
+        let (keys, place) = self.names.nodes();
+        let call = Call::new(&self.scripts.nodes, place, keys)
+            .argument(node_text(node))
+            .number(u8::from(told.is_some()))
+            .number(NodeId::SILENCE_MAX_MS)
+            .number(NodeId::DEAD_KEPT_MS)
+            .number(NodeId::DEAD_MAX)
+            .argument(told.unwrap_or_default());
+        self.caller.run(call).await
+    }
+
+    /// What the nodes told last; asks one of them to drain.
+    async fn told(&self, drain: Option<NodeId>) -> Result<Reply, StoreError> {
+        let (keys, place) = self.names.nodes();
+        let call = Call::new(&self.scripts.told, place, keys)
+            .number(NodeId::SILENCE_MAX_MS)
+            .number(NodeId::DEAD_KEPT_MS)
+            .argument(drain.map(node_text).unwrap_or_default());
+        self.caller.run(call).await
+    }
+
+    /// Counts what is due, now or later, in shards of one server.
+    async fn count_at(&self, server: &Server, shards: &[Shard]) -> Result<u64, Fault> {
+        let mut commands = redis::Pipeline::new();
+        for shard in shards {
+            commands.cmd("ZCARD").arg(self.names.due_set(&self.names.shard(*shard)));
+        }
+        let (answers, _) = server.lines.here().send_all(&commands).await?;
+        answers.iter().map(|answer| read_number(answer).ok_or(Fault::Lost)).sum()
     }
 
     /// A shard's time, as far as it is known here.
@@ -108,12 +133,47 @@ impl RedisStore {
 
 #[async_trait]
 impl NodeStore for RedisStore {
-    async fn meet(&self, node: NodeId) -> Result<Vec<NodeId>, StoreError> {
-        self.tell_nodes(node, true).await
+    async fn meet(&self, report: &NodeReport) -> Result<Meeting, StoreError> {
+        let told = codec::encode_node_report(report).map_err(|error| unwritable(&error))?;
+        let reply = self.tell_nodes(report.node, Some(told)).await?;
+        let nodes = reply.list(0)?.into_iter().map(read_node).collect::<Result<_, _>>()?;
+        Ok(Meeting { nodes, drain: reply.number(1)? > 0 })
     }
 
     async fn part(&self, node: NodeId) -> Result<(), StoreError> {
-        self.tell_nodes(node, false).await.map(drop)
+        self.tell_nodes(node, None).await.map(drop)
+    }
+
+    async fn nodes(&self) -> Result<Vec<SeenNode>, StoreError> {
+        let reply = self.told(None).await?;
+        let now = Stamp::from_ms(reply.number(0)?);
+        let there = reply.list(1)?.into_iter().map(read_node).collect::<Result<Vec<_>, _>>()?;
+        let told = reply.list(2)?;
+        let (lines, _) = told.as_chunks();
+        // One that a newer node wrote in another way is left out: it is no reason to show nobody.
+        let mut seen: Vec<_> =
+            lines.iter().filter_map(|[node, told]| read_seen(node, told, now, &there)).collect();
+        seen.sort_by(|one, other| one.order().cmp(&other.order()));
+        Ok(seen)
+    }
+
+    async fn ask_to_drain(&self, node: NodeId) -> Result<(), StoreError> {
+        let is_asked = self.told(Some(node)).await?.number(3)? > 0;
+        if is_asked { Ok(()) } else { Err(StoreError::NotFound) }
+    }
+
+    async fn waiting_matches(&self) -> Result<u64, StoreError> {
+        let shards = (0..SHARDS).map(|shard| (Shard(shard), self.names.shard(Shard(shard))));
+        let (by_server, fault) = self.caller.by_server(shards);
+        let counts =
+            try_join_all(by_server.iter().map(|(server, shards)| self.count_at(server, shards))).await;
+        match (counts, fault) {
+            (Ok(counts), None) => Ok(counts.into_iter().sum()),
+            (Err(fault), _) | (Ok(_), Some(fault)) => {
+                self.caller.routes.doubt();
+                Err(fault.into())
+            }
+        }
     }
 
     async fn glance(&self, shards: &[Shard]) -> Result<Vec<Glance>, StoreError> {
@@ -165,6 +225,21 @@ fn read_time(answer: &Value) -> Option<u64> {
     let Value::Array(parts) = answer else { return None };
     let [seconds, micros] = &parts[..] else { return None };
     read_number(seconds)?.checked_mul(1_000)?.checked_add(read_number(micros)? / 1_000)
+}
+
+/// Reads what is kept of a node: when it was heard, and what it told. Whoever is ahead of this clock told it to
+/// another one, before a failover.
+fn read_seen(node: &[u8], told: &[u8], now: Stamp, there: &[NodeId]) -> Option<SeenNode> {
+    let node = read_node(node).ok()?;
+    let space = told.iter().position(|byte| *byte == b' ')?;
+    let heard = std::str::from_utf8(&told[..space]).ok()?.parse().ok().map(Stamp::from_ms)?;
+    let is_kept = heard <= now && now.ms_since(heard) <= NodeId::DEAD_KEPT_MS;
+    let report = codec::decode_node_report(node, &told[space + 1..]).ok().filter(|_| is_kept)?;
+    Some(SeenNode { report, heard, is_alive: there.contains(&node) })
+}
+
+fn node_text(node: NodeId) -> String {
+    format!("{:016x}", node.0)
 }
 
 fn read_node(name: &[u8]) -> Result<NodeId, StoreError> {

@@ -16,6 +16,7 @@ mod hint;
 mod invite;
 pub mod keys;
 mod match_store;
+mod node_book;
 mod nodes;
 mod player;
 mod player_record;
@@ -31,7 +32,8 @@ pub use feed::{
 pub use hint::{Hint, Hints, HintsLost, TraceContext};
 pub use invite::{Closing, Invite, InviteEnd, InviteId, InviteStore};
 pub use match_store::{Commit, CommitOutcome, Due, Loaded, MatchStore, Passage, Stored};
-pub use nodes::{Glance, NodeId, NodeStore};
+pub use node_book::NodeBook;
+pub use nodes::{Glance, Meeting, NodeId, NodeReport, NodeStore, PoolReport, SeenNode};
 pub use player::{Indexed, PageKey, PlayerHints, PlayerStore};
 pub use player_record::{PlayerRecord, Ranked, RecordStore, Speed, Standing};
 pub use request::{RequestKey, RequestRecord, RequestStore};

@@ -6,9 +6,10 @@
 //! the same, as they may while one comes or goes.
 
 use async_trait::async_trait;
+use referee::Stamp;
 use sha2::{Digest as _, Sha256};
 
-use crate::{Shard, StoreError};
+use crate::{PoolName, Shard, StoreError};
 
 /// A node, from its start to its end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -23,6 +24,13 @@ impl NodeId {
 
     /// The silence after which a node counts as dead, ms: two heartbeats lost.
     pub const SILENCE_MAX_MS: u64 = 2 * Self::HEARTBEAT_MS;
+
+    /// How long a node that died without a word is still told of, ms: long enough for whoever is woken to see
+    /// which one it was.
+    pub const DEAD_KEPT_MS: u64 = 10 * 60_000;
+
+    /// Dead nodes that are told of at most, the latest: one that dies again and again must not fill a list.
+    pub const DEAD_MAX: usize = 100;
 
     /// The node that looks after a shard; none if there is no node.
     ///
@@ -65,19 +73,88 @@ pub struct Glance {
     pub silent: bool,
 }
 
-/// What nodes of one store know of each other. The provided methods are those of a store of one node.
+/// What a node tells of itself with every heartbeat, for operators. Nothing is decided by it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NodeReport {
+    /// Which node.
+    pub node: NodeId,
+    /// What operators call it, 1 to 64 of `[A-Za-z0-9._-]`. After a restart another node may have the same.
+    pub name: String,
+    /// The version of its build.
+    pub version: String,
+    /// Since when it runs, by its own clock.
+    pub started: Stamp,
+    /// It finishes what it has and takes no more.
+    pub draining: bool,
+    /// Streams that clients have open on it.
+    pub streams: u64,
+    /// The pools that it looks after, by name: at most as many as a server can have.
+    pub pools: Vec<PoolReport>,
+}
+
+/// Who waits in a pool, as the node that looks after it knows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PoolReport {
+    /// Which pool.
+    pub pool: PoolName,
+    /// How many tickets wait.
+    pub waiting: u64,
+    /// How long the oldest of them had waited when it was looked at, ms; none if none waits.
+    pub oldest_wait_ms: Option<u64>,
+}
+
+/// What a node learns when it says that it is there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Meeting {
+    /// All nodes that are there, this one among them.
+    pub nodes: Vec<NodeId>,
+    /// An operator has [asked](NodeStore::ask_to_drain) this one to drain. It is told again each time.
+    pub drain: bool,
+}
+
+/// A node as others see it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SeenNode {
+    /// What it told last.
+    pub report: NodeReport,
+    /// When that was, by the store's clock.
+    pub heard: Stamp,
+    /// It has been heard of within [`NodeId::SILENCE_MAX_MS`].
+    pub is_alive: bool,
+}
+
+impl SeenNode {
+    /// Where it stands in a list: by name, and of one name by id.
+    #[must_use]
+    pub fn order(&self) -> (&str, NodeId) {
+        (&self.report.name, self.report.node)
+    }
+}
+
+/// What nodes of one store know of each other.
 #[async_trait]
 pub trait NodeStore: Send + Sync + 'static {
-    /// Says that a node is there. Returns all that have said so within [`NodeId::SILENCE_MAX_MS`] by the
-    /// store's clock, this one among them.
-    async fn meet(&self, node: NodeId) -> Result<Vec<NodeId>, StoreError> {
-        Ok(vec![node])
-    }
+    /// Says that a node is there, and what there is to tell of it. Returns all that have said so within
+    /// [`NodeId::SILENCE_MAX_MS`] by the store's clock, this one among them.
+    async fn meet(&self, report: &NodeReport) -> Result<Meeting, StoreError>;
 
-    /// Says that a node is about to end, so that the others need not wait until it has been silent.
-    async fn part(&self, _node: NodeId) -> Result<(), StoreError> {
-        Ok(())
-    }
+    /// Says that a node is about to end, so that the others need not wait until it has been silent. It is told
+    /// of no more.
+    async fn part(&self, node: NodeId) -> Result<(), StoreError>;
+
+    /// The nodes that are there, and the last [`NodeId::DEAD_MAX`] of those that fell silent within
+    /// [`NodeId::DEAD_KEPT_MS`], by name, and of one name by id.
+    async fn nodes(&self) -> Result<Vec<SeenNode>, StoreError>;
+
+    /// Asks a node to drain: it learns so with its next heartbeat. Asking again changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] if it is not there.
+    async fn ask_to_drain(&self, node: NodeId) -> Result<(), StoreError>;
+
+    /// How many matches wait for a deadline or for work, in all shards: those that live, and for a moment those
+    /// that have just ended.
+    async fn waiting_matches(&self) -> Result<u64, StoreError>;
 
     /// Looks over shards at little cost, to find those that need more. Where a store of one node does not know
     /// better, each may: looking is as cheap as knowing. Shards that cannot be reached are left out. A store of

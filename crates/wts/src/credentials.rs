@@ -1,4 +1,4 @@
-//! Who may call a server by a key: back ends that its options name, and all whom its file of API keys does.
+//! Who may call a server by a key: back ends and operators that its options name, and all whom its file of API keys does.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,10 @@ pub(crate) struct Credentials {
     #[arg(long = "backend", env = "WTS_BACKENDS", value_delimiter = ',', value_name = "NAME=SHA256")]
     backends: Vec<String>,
 
+    /// An operator who may call at --admin-listen, NAME=SHA256 of his API key in hex; may be repeated
+    #[arg(long = "operator", env = "WTS_OPERATORS", value_delimiter = ',', value_name = "NAME=SHA256")]
+    operators: Vec<String>,
+
     /// The API keys of back ends and operators, a file that `wts keys create` and `wts keys revoke` change; a server
     /// notices. `api-keys` in the directory of `--data` if not given
     #[arg(long, env = "WTS_API_KEYS", value_name = "FILE")]
@@ -35,7 +39,8 @@ pub(crate) struct Keys {
     fixed: ApiKeys,
     file: Option<ApiKeyFile>,
     known: Vec<ApiKey>,
-    has_fixed: bool,
+    has_fixed_backend: bool,
+    has_fixed_operator: bool,
 }
 
 impl Credentials {
@@ -49,6 +54,10 @@ impl Credentials {
             let (name, digest) = parse_holder("--backend", backend)?;
             fixed = fixed.backend(name, digest);
         }
+        for operator in &self.operators {
+            let (name, digest) = parse_holder("--operator", operator)?;
+            fixed = fixed.operator(name, digest);
+        }
         let beside = || directory.map(|directory| ApiKeyFile::at(&directory.join(api_key_file::FILE_NAME)));
         let file = self.api_keys.as_deref().map(ApiKeyFile::at).or_else(beside);
         let found = file.as_ref().map(ApiKeyFile::load).transpose()?.flatten();
@@ -57,7 +66,14 @@ impl Credentials {
         }
         let known = found.unwrap_or_default();
         let live = LiveApiKeys::from(api_key_file::with(fixed.clone(), &known));
-        Ok(Keys { live, fixed, file, known, has_fixed: !self.backends.is_empty() })
+        Ok(Keys {
+            live,
+            fixed,
+            file,
+            known,
+            has_fixed_backend: !self.backends.is_empty(),
+            has_fixed_operator: !self.operators.is_empty(),
+        })
     }
 }
 
@@ -69,7 +85,12 @@ impl Keys {
 
     /// Whether there is a back end.
     pub(crate) fn has_backend(&self) -> bool {
-        self.has_fixed || self.known.iter().any(|key| key.kind == Kind::Backend)
+        self.has_fixed_backend || self.known.iter().any(|key| key.kind == Kind::Backend)
+    }
+
+    /// Whether there is an operator.
+    pub(crate) fn has_operator(&self) -> bool {
+        self.has_fixed_operator || self.known.iter().any(|key| key.kind == Kind::Operator)
     }
 
     /// Follows the file. One that cannot be read changes nothing: who had a key keeps it.

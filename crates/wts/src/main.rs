@@ -1,5 +1,6 @@
 //! What the Shell: serve, demo, play and check.
 
+mod admin;
 mod api_key_file;
 mod api_keys_command;
 mod backup_socket;
@@ -19,6 +20,7 @@ mod live;
 mod lobby;
 mod migrate;
 mod openings;
+mod operator;
 mod person;
 mod play;
 mod pools_file;
@@ -33,12 +35,14 @@ mod server_clock;
 mod store_command;
 mod store_options;
 mod table;
+mod table_text;
 mod telemetry_options;
 mod terminal;
 mod terms;
 mod time_text;
 mod tls_reload;
 mod token;
+mod top;
 mod transport_options;
 mod trusted_accounts;
 mod vectors;
@@ -68,6 +72,8 @@ struct Cli {
 /// Each command is a file of its own, with its arguments and a `run` that says how the process ends.
 #[derive(Subcommand)]
 enum Command {
+    /// What operators see and do through a running node: nodes, pools, matches, keys
+    Admin(admin::Arguments),
     /// How the levels of the bots fare against each other, and against whoever knows them
     Bots(bots::Arguments),
     /// A whole match between two processes, watched and verified
@@ -89,6 +95,8 @@ enum Command {
     Store(store_command::Arguments),
     /// A token for a player
     Token(token::Arguments),
+    /// Nodes, matches, calls and pools as they are, live in this terminal, for operators
+    Top(top::Arguments),
     /// Test vectors of the rules, commitments and transcripts
     Vectors(vectors::Arguments),
     /// Whether the transcript of a match holds, and what it proves
@@ -101,6 +109,7 @@ fn main() -> ExitCode {
     let matches = Cli::command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let result = match cli.command {
+        Command::Admin(arguments) => admin::run(&arguments),
         Command::Bots(arguments) => bots::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::DemoPlayer(arguments) => demo_player::run(&arguments),
@@ -111,6 +120,7 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments, matches.subcommand_matches("serve")),
         Command::Store(arguments) => store_command::run(&arguments),
         Command::Token(arguments) => token::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
         Command::Vectors(arguments) => vectors::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments),

@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail};
 use clap::builder::RangedU64ValueParser;
 use clap::{ArgMatches, Args};
 use middleware::TokenIssuer;
-use service::{NodeConfig, Server};
+use service::{NodeConfig, Operators, Server};
 use store::{Clock, SystemClock};
 use store_embedded::EmbeddedStore;
 use tokio::net::TcpListener;
@@ -47,6 +47,10 @@ pub(crate) struct Arguments {
     #[arg(long, env = "WTS_LISTEN", value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7654")]
     listen: SocketAddr,
 
+    /// Where operators call, ADDRESS:PORT; port 0 takes a free one. Nowhere if not given. Keep it from players
+    #[arg(long, env = "WTS_ADMIN_LISTEN", value_name = "ADDRESS:PORT")]
+    admin_listen: Option<SocketAddr>,
+
     #[command(flatten)]
     store: StoreOptions,
 
@@ -64,6 +68,11 @@ pub(crate) struct Arguments {
     /// opponents in pools nor watch matches of others. Back ends answer for the players that they name
     #[arg(long, env = "WTS_REQUIRE_AGE_MARK")]
     require_age_mark: bool,
+
+    /// What operators call this node, 1 to 64 of A-Z a-z 0-9 . _ -. Each node of a store is to have a name of its
+    /// own; one that is drawn at each start if not given
+    #[arg(long, env = "WTS_NODE_NAME", value_name = "NAME")]
+    node_name: Option<String>,
 
     /// Seconds of silence after which a stream sends a heartbeat, 1 to 60
     #[arg(long, env = "WTS_HEARTBEAT_S", default_value_t = 10)]
@@ -121,14 +130,23 @@ pub(crate) fn run(arguments: &Arguments, matches: Option<&ArgMatches>) -> anyhow
     // Connections of clients have threads of their own; what is left is little.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
-        let Made { server, embedded, api_keys, accounts } = server(arguments).await?;
-        let listener = TcpListener::bind(arguments.listen)
-            .await
-            .with_context(|| format!("{} cannot be listened on", arguments.listen))?;
+        let Made { mut server, embedded, api_keys, accounts } = server(arguments).await?;
+        let listener = listen(arguments.listen).await?;
+        if let Some(address) = arguments.admin_listen {
+            server.operators.listener = Some(listen(address).await?);
+        }
+        let for_operators = server.operators.listener.as_ref().map(TcpListener::local_addr).transpose()?;
         let mut told = Told::listen()?;
         let reload = Reload::listen(server.config.tls.clone().zip(arguments.transport.tls_files()))?;
-        let has_backend = api_keys.has_backend() || arguments.transport.has_backend();
-        greet(arguments, listener.local_addr()?, has_backend, telemetry.metrics_address())?;
+        if for_operators.is_some() != api_keys.has_operator() {
+            warn!("operators need both: --admin-listen ADDRESS:PORT, and a key (`wts keys create operator NAME`)");
+        }
+        let doors = Doors {
+            public: listener.local_addr()?,
+            operators: for_operators,
+            metrics: telemetry.metrics_address(),
+        };
+        greet(arguments, &doors, api_keys.has_backend() || arguments.transport.has_backend())?;
         let accounts = async {
             match accounts {
                 Some(accounts) => accounts.follow().await,
@@ -169,6 +187,9 @@ async fn server(arguments: &Arguments) -> anyhow::Result<Made> {
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let api_keys = arguments.credentials.load(arguments.store.own_directory())?;
+    if arguments.node_name.as_deref().is_some_and(|name| !wire::is_id(name)) {
+        bail!("--node-name is 1 to 64 of A-Z a-z 0-9 . _ -");
+    }
     let heartbeat = Duration::from_secs(arguments.heartbeat_s);
     let pools = pools_file::pools(arguments.pools.as_deref())?;
     let accounts = arguments.accounts.load().await?;
@@ -182,6 +203,7 @@ async fn server(arguments: &Arguments) -> anyhow::Result<Made> {
         workers: arguments.workers.unwrap_or_else(cores),
         match_retention: arguments.store.retention(),
         pools,
+        name: arguments.node_name.clone(),
         ..NodeConfig::default()
     };
     let server = Server {
@@ -196,6 +218,7 @@ async fn server(arguments: &Arguments) -> anyhow::Result<Made> {
         api_keys: api_keys.live(),
         request_secret: *keys.request_secret(),
         reflection: !arguments.no_reflection,
+        operators: Operators { listener: None, key_file: arguments.store.key_file(), keys: keys.facts() },
     };
     Ok(Made { server, embedded, api_keys, accounts })
 }
@@ -219,17 +242,27 @@ fn connections_max(asked: usize) -> anyhow::Result<usize> {
     Ok(asked.min(left))
 }
 
-/// Says where the server is and what to try next. The first line is for programs too.
-fn greet(
-    arguments: &Arguments,
-    address: SocketAddr,
-    has_backend: bool,
+async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| format!("{address} cannot be listened on"))
+}
+
+/// Where a server can be reached.
+struct Doors {
+    public: SocketAddr,
+    operators: Option<SocketAddr>,
     metrics: Option<SocketAddr>,
-) -> anyhow::Result<()> {
+}
+
+/// Says where the server is and what to try next. The first lines, one a door, are for programs too.
+fn greet(arguments: &Arguments, doors: &Doors, has_backend: bool) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
+    let address = doors.public;
     let url = format!("{}://{address}", arguments.transport.scheme());
     writeln!(out, "listening on {url}")?;
-    if let Some(metrics) = metrics {
+    if let Some(operators) = doors.operators {
+        writeln!(out, "operators at http://{operators}")?;
+    }
+    if let Some(metrics) = doors.metrics {
         writeln!(out, "metrics on http://{metrics}/metrics")?;
     }
     writeln!(out, "{}", arguments.store)?;

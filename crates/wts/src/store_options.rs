@@ -177,6 +177,14 @@ impl StoreOptions {
         (retention_ms > 0).then_some(FeedLimits { retention_ms, ..FeedLimits::default() })
     }
 
+    /// The file that keys are in, unless they end with the process.
+    pub(crate) fn key_file(&self) -> Option<PathBuf> {
+        match &self.keys {
+            Some(file) => Some(file.clone()),
+            None => (!self.volatile).then(|| self.data.join(KeySource::FILE_NAME)),
+        }
+    }
+
     /// The directory that matches are kept in, if that is where they are.
     pub(crate) fn directory(&self) -> &Path {
         &self.data

@@ -44,6 +44,7 @@ const STORAGE_PROTOS: &[&str] = &[
     "whattheshell/storage/v1/feed.proto",
     "whattheshell/storage/v1/invite.proto",
     "whattheshell/storage/v1/match.proto",
+    "whattheshell/storage/v1/node.proto",
     "whattheshell/storage/v1/player.proto",
     "whattheshell/storage/v1/request.proto",
     "whattheshell/storage/v1/shard.proto",

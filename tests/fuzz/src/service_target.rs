@@ -21,7 +21,7 @@ use prost::Message as _;
 use referee::{Match, NewMatch, Now, Phase, SealMode, Settings, Spectators, Stamp};
 use rules::PerSeat;
 use sealing::{MatchId, Party};
-use service::{InProcess, NodeConfig, Server};
+use service::{InProcess, NodeConfig, Operators, Server};
 use store::keys::Keys;
 use store::{Clock, MatchStore as _, NodeId, Store, StoreError, Stored};
 use store_embedded::VolatileStore;
@@ -165,6 +165,7 @@ impl Node {
             api_keys: LiveApiKeys::default(),
             request_secret: [9; 32],
             reflection: false,
+            operators: Operators::default(),
         };
         let InProcess { routes, drain, .. } = server.in_process(NodeId(1)).await.expect("a node");
         Self { clock, store, routes, _drain: drain, secrets: Vec::new() }

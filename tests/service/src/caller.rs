@@ -9,6 +9,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 use tonic_health::pb::health_client::HealthClient;
 use wire::ApiError;
+use wire::admin::v1::admin_service_client::AdminServiceClient;
 use wire::v1::feed_service_client::FeedServiceClient;
 use wire::v1::match_service_client::MatchServiceClient;
 use wire::v1::matchmaking_service_client::MatchmakingServiceClient;
@@ -125,6 +126,12 @@ impl Caller {
     #[must_use]
     pub fn feed(&self) -> FeedServiceClient<Line> {
         FeedServiceClient::new(self.line())
+    }
+
+    /// A client of `AdminService`.
+    #[must_use]
+    pub fn admin(&self) -> AdminServiceClient<Line> {
+        AdminServiceClient::new(self.line())
     }
 
     /// A client of `grpc.health.v1.Health`.

@@ -9,8 +9,8 @@ use middleware::{Allowances, ApiKeys, NewToken, TokenIssuer};
 use referee::{Match, Stamp};
 use sealing::MatchId;
 use service::metrics::Instruments;
-use service::{NodeConfig, Server};
-use store::keys::{KeySource, Keys, Signer};
+use service::{NodeConfig, Operators, Server};
+use store::keys::{KeyFacts, KeySource, Keys, Signer};
 use store::{Clock, ScriptedClock, Shard, Store, Stored, SystemClock};
 use store_embedded::{Checked, VolatileStore};
 use tonic::Status;
@@ -60,6 +60,8 @@ pub struct Setup {
     pub config: NodeConfig,
     /// What all nodes measure with; nothing, where no test says otherwise.
     pub instruments: Instruments,
+    /// The file that operators rotate keys in.
+    pub key_file: Option<PathBuf>,
 }
 
 impl Default for Setup {
@@ -79,6 +81,7 @@ impl Default for Setup {
             workers,
             config: NodeConfig { allowances: Allowances::UNBOUNDED, ..NodeConfig::default() },
             instruments,
+            key_file: None,
         }
     }
 }
@@ -257,9 +260,14 @@ impl Cluster {
         self.caller(node, "", Credential::api_key(API_KEY)).await
     }
 
-    /// An operator at this node.
+    /// An operator, at the public port of this node.
     pub async fn operator(&self, node: usize) -> Caller {
         self.caller(node, "", Credential::api_key(OPERATOR_KEY)).await
+    }
+
+    /// The operator olga, where this node listens to operators.
+    pub async fn admin(&self, node: usize) -> Caller {
+        Caller::new("", Credential::api_key(OPERATOR_KEY), connect(self.nodes[node].operators).await)
     }
 
     /// Somebody without a credential.
@@ -345,6 +353,11 @@ impl std::fmt::Debug for Cluster {
     }
 }
 
+/// What a node that is given this file of keys starts with.
+fn loaded(file: &Path) -> Vec<KeyFacts> {
+    Keys::load(file).expect("the test has made the file").facts()
+}
+
 fn issuer() -> TokenIssuer {
     TokenIssuer::new(&TOKEN_SEED, "wts-tests", "wts-tests")
 }
@@ -372,5 +385,10 @@ fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Sig
             .into(),
         request_secret: REQUEST_SECRET,
         reflection: setup.reflection,
+        operators: Operators {
+            key_file: setup.key_file.clone(),
+            keys: setup.key_file.iter().flat_map(|file| loaded(file)).collect(),
+            ..Operators::default()
+        },
     }
 }

@@ -10,10 +10,10 @@ use referee::{Change, FollowUp, NewMatch, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
     Claim, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Held,
-    Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey, Passage,
-    PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey,
-    RequestRecord, RequestStore, Reservation, ReservationStore, SeenTicket, Shard, Speed, Store, StoreError,
-    TicketName, TicketStore, Version, Wish,
+    Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport,
+    NodeStore, PageKey, Passage, PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage,
+    Ranked, RecordStore, RequestKey, RequestRecord, RequestStore, Reservation, ReservationStore, SeenNode,
+    SeenTicket, Shard, Speed, Store, StoreError, TicketName, TicketStore, Version, Wish,
 };
 use tokio::sync::watch;
 
@@ -424,12 +424,24 @@ impl RequestStore for FaultyStore {
 /// How nodes know of each other has no faults: it decides nothing.
 #[async_trait]
 impl NodeStore for FaultyStore {
-    async fn meet(&self, node: NodeId) -> Result<Vec<NodeId>, StoreError> {
-        self.inner.meet(node).await
+    async fn meet(&self, report: &NodeReport) -> Result<Meeting, StoreError> {
+        self.inner.meet(report).await
     }
 
     async fn part(&self, node: NodeId) -> Result<(), StoreError> {
         self.inner.part(node).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<SeenNode>, StoreError> {
+        self.inner.nodes().await
+    }
+
+    async fn ask_to_drain(&self, node: NodeId) -> Result<(), StoreError> {
+        self.inner.ask_to_drain(node).await
+    }
+
+    async fn waiting_matches(&self) -> Result<u64, StoreError> {
+        self.inner.waiting_matches().await
     }
 
     async fn glance(&self, shards: &[Shard]) -> Result<Vec<Glance>, StoreError> {

@@ -9,10 +9,10 @@ use referee::{Change, FollowUp, NewMatch, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
     Claim, Clock, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance,
-    Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey,
-    PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey,
-    RequestRecord, RequestStore, Reservation, ReservationStore, SeenTicket, Shard, Speed, Store, StoreError,
-    TicketName, TicketStore, Version, Wish,
+    Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport,
+    NodeStore, PageKey, PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked,
+    RecordStore, RequestKey, RequestRecord, RequestStore, Reservation, ReservationStore, SeenNode,
+    SeenTicket, Shard, Speed, Store, StoreError, TicketName, TicketStore, Version, Wish,
 };
 use store_embedded::VolatileStore;
 
@@ -190,12 +190,24 @@ impl RequestStore for ReplicatedStore {
 
 #[async_trait]
 impl NodeStore for ReplicatedStore {
-    async fn meet(&self, node: NodeId) -> Result<Vec<NodeId>, StoreError> {
-        self.primary.meet(node).await
+    async fn meet(&self, report: &NodeReport) -> Result<Meeting, StoreError> {
+        self.primary.meet(report).await
     }
 
     async fn part(&self, node: NodeId) -> Result<(), StoreError> {
         self.primary.part(node).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<SeenNode>, StoreError> {
+        self.primary.nodes().await
+    }
+
+    async fn ask_to_drain(&self, node: NodeId) -> Result<(), StoreError> {
+        self.primary.ask_to_drain(node).await
+    }
+
+    async fn waiting_matches(&self) -> Result<u64, StoreError> {
+        self.primary.waiting_matches().await
     }
 
     async fn glance(&self, shards: &[Shard]) -> Result<Vec<Glance>, StoreError> {

@@ -1,6 +1,6 @@
 //! One node in this process.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use service::{ServeError, Server};
@@ -16,6 +16,8 @@ use crate::{Faults, FaultyStore, Subscriptions, soon};
 pub struct TestServer {
     /// Where it listens.
     pub address: SocketAddr,
+    /// Where it listens to operators.
+    pub operators: SocketAddr,
     /// What goes wrong between this node and the store.
     pub faults: Faults,
     /// Who is subscribed to a match through this node.
@@ -34,12 +36,15 @@ impl TestServer {
         server.store = Arc::new(faulty);
         let listener = TcpListener::bind(address).await.expect("a port is free");
         let address = listener.local_addr().expect("a listener has an address");
+        let for_operators = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port is free");
+        let operators = for_operators.local_addr().expect("a listener has an address");
+        server.operators.listener = Some(for_operators);
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(server.serve(listener, async {
             // Dropping the sender stops the server as well.
             let _ = stopped.await;
         }));
-        Self { address, faults, subscriptions, stop: Some(stop), serving }
+        Self { address, operators, faults, subscriptions, stop: Some(stop), serving }
     }
 
     /// Tells the node to stop, as SIGTERM does, and returns at once.

@@ -9,6 +9,9 @@ mod service {
     mod rust_client;
     mod scripted_match;
 
+    mod admin_keys;
+    mod admin_matches;
+    mod admin_nodes;
     mod aged;
     mod audited;
     mod bot_matches;
@@ -43,6 +46,7 @@ mod service {
     mod lost_hints;
     mod lost_history;
     mod nobody_else;
+    mod node_stats;
     mod outages;
     mod paired_once;
     mod player_watch;

@@ -12,10 +12,10 @@ use referee::{Change, FollowUp, Match, NewMatch, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
     Claim, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Held,
-    Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey,
-    PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey,
-    RequestRecord, RequestStore, Reservation, ReservationStore, SeenTicket, Shard, Speed, Store, StoreError,
-    TicketName, TicketStore, Version, Wish,
+    Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport,
+    NodeStore, PageKey, PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked,
+    RecordStore, RequestKey, RequestRecord, RequestStore, Reservation, ReservationStore, SeenNode,
+    SeenTicket, Shard, Speed, Store, StoreError, TicketName, TicketStore, Version, Wish,
 };
 
 use crate::scheduler::lock;
@@ -233,12 +233,24 @@ impl RequestStore for Flawed {
 
 #[async_trait]
 impl NodeStore for Flawed {
-    async fn meet(&self, node: NodeId) -> Result<Vec<NodeId>, StoreError> {
-        self.inner.meet(node).await
+    async fn meet(&self, report: &NodeReport) -> Result<Meeting, StoreError> {
+        self.inner.meet(report).await
     }
 
     async fn part(&self, node: NodeId) -> Result<(), StoreError> {
         self.inner.part(node).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<SeenNode>, StoreError> {
+        self.inner.nodes().await
+    }
+
+    async fn ask_to_drain(&self, node: NodeId) -> Result<(), StoreError> {
+        self.inner.ask_to_drain(node).await
+    }
+
+    async fn waiting_matches(&self) -> Result<u64, StoreError> {
+        self.inner.waiting_matches().await
     }
 
     async fn glance(&self, shards: &[Shard]) -> Result<Vec<Glance>, StoreError> {

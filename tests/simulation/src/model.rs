@@ -9,7 +9,7 @@ use referee::{Change, FollowUp, Match, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
     Closing, Commit, CommitOutcome, Due, FeedEntry, FeedPage, FeedPosition, Glance, Indexed, Invite,
-    InviteId, Loaded, NodeId, PageKey, RequestKey, RequestRecord, Shard, StoreError, Stored, Version,
+    InviteId, Loaded, NodeBook, PageKey, RequestKey, RequestRecord, Shard, StoreError, Stored, Version,
 };
 
 use crate::model_feed::ModelFeed;
@@ -62,7 +62,7 @@ pub(crate) struct Model {
     requests: Arc<BTreeMap<(String, String), (RequestRecord, Stamp)>>,
     lists: Arc<BTreeMap<String, BTreeMap<Place, bool>>>,
     /// When each node last said that it is there.
-    nodes: BTreeMap<NodeId, Stamp>,
+    pub(crate) nodes: NodeBook,
     pub(crate) pools: Arc<ModelPools>,
     pub(crate) players: Arc<ModelPlayers>,
 }
@@ -76,7 +76,7 @@ impl Model {
             invites: Arc::default(),
             requests: Arc::default(),
             lists: Arc::default(),
-            nodes: BTreeMap::new(),
+            nodes: NodeBook::default(),
             pools: Arc::default(),
             players: Arc::default(),
         }
@@ -319,18 +319,9 @@ impl Model {
         kept.0
     }
 
-    /// A node is there. Returns all that have said so lately; whoever is ahead of this clock said so to
-    /// another one, before a failover.
-    pub(crate) fn meet(&mut self, node: NodeId, clock: Stamp) -> Vec<NodeId> {
-        self.nodes.insert(node, clock);
-        let silence_ms = NodeId::SILENCE_MAX_MS;
-        self.nodes.retain(|_, said| *said <= clock && clock.ms_since(*said) <= silence_ms);
-        self.nodes.keys().copied().collect()
-    }
-
-    /// A node goes.
-    pub(crate) fn part(&mut self, node: NodeId) {
-        self.nodes.remove(&node);
+    /// How many matches wait for a deadline or for work.
+    pub(crate) fn waiting_matches(&self) -> u64 {
+        self.matches.values().filter(|entry| entry.due.is_some()).count() as u64
     }
 
     /// Looks at a shard without showing it that somebody is there.

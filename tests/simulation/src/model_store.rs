@@ -8,10 +8,10 @@ use referee::{Change, FollowUp, NewMatch, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
     Claim, Clock, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance,
-    Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeId, NodeStore, PageKey,
-    PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey,
-    RequestRecord, RequestStore, Reservation, ReservationStore, SeenTicket, Shard, Speed, StoreError,
-    TicketName, TicketStore, Version, Wish,
+    Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport,
+    NodeStore, PageKey, PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked,
+    RecordStore, RequestKey, RequestRecord, RequestStore, Reservation, ReservationStore, SeenNode,
+    SeenTicket, Shard, Speed, StoreError, TicketName, TicketStore, Version, Wish,
 };
 
 use crate::link::{Link, unavailable};
@@ -271,16 +271,28 @@ impl RequestStore for ModelStore {
 
 #[async_trait]
 impl NodeStore for ModelStore {
-    async fn meet(&self, node: NodeId) -> Result<Vec<NodeId>, StoreError> {
-        self.call(|model, clock| Ok(model.meet(node, clock))).await
+    async fn meet(&self, report: &NodeReport) -> Result<Meeting, StoreError> {
+        self.call(|model, clock| Ok(model.nodes.meet(report, clock))).await
     }
 
     async fn part(&self, node: NodeId) -> Result<(), StoreError> {
         let part = |model: &mut Model, _| {
-            model.part(node);
+            model.nodes.part(node);
             Ok(())
         };
         self.call(part).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<SeenNode>, StoreError> {
+        self.call(|model, clock| Ok(model.nodes.seen(clock))).await
+    }
+
+    async fn ask_to_drain(&self, node: NodeId) -> Result<(), StoreError> {
+        self.call(|model, clock| model.nodes.ask_to_drain(node, clock)).await
+    }
+
+    async fn waiting_matches(&self) -> Result<u64, StoreError> {
+        self.call(|model, _| Ok(model.waiting_matches())).await
     }
 
     async fn glance(&self, shards: &[Shard]) -> Result<Vec<Glance>, StoreError> {

@@ -6,7 +6,7 @@ use middleware::{LiveApiKeys, TokenIssuer};
 use referee::Stamp;
 use rules::Seat;
 use sealing::MatchId;
-use service::{NodeConfig, Pools, Server};
+use service::{NodeConfig, Operators, Pools, Server};
 use store::keys::{Keys, Signer};
 use store::{Clock, NodeId, Store};
 use tokio::sync::watch;
@@ -196,6 +196,7 @@ impl World {
             api_keys: LiveApiKeys::default(),
             request_secret: [9; 32],
             reflection: false,
+            operators: Operators::default(),
         };
         match server.in_process(NodeId(life.into())).await {
             Ok(parts) => {

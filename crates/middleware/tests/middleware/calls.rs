@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use http::{HeaderMap, Request, Response};
-use middleware::{ApiKeys, Auth, AuthLayer, NewToken, Principal, Scope, TokenIssuer};
+use middleware::{ApiKeys, Auth, AuthLayer, Door, NewToken, Principal, Scope, TokenIssuer};
 use tonic::Status;
 use tonic::body::Body;
 use tower::{Layer as _, ServiceExt as _, service_fn};
@@ -63,6 +63,10 @@ pub(crate) struct Seen {
 
 /// The answer to a call, through the auth layer alone.
 pub(crate) async fn call(auth: Auth, request: Request<Body>) -> Response<Body> {
+    call_at(Door::Public, auth, request).await
+}
+
+async fn call_at(door: Door, auth: Auth, request: Request<Body>) -> Response<Body> {
     let service = service_fn(async |request: Request<Body>| {
         let mut response = Response::new(Body::empty());
         response.extensions_mut().insert(Seen {
@@ -71,7 +75,7 @@ pub(crate) async fn call(auth: Auth, request: Request<Body>) -> Response<Body> {
         });
         Ok::<_, Infallible>(response)
     });
-    match AuthLayer::new(auth).layer(service).oneshot(request).await {
+    match AuthLayer::new(auth).at(door).layer(service).oneshot(request).await {
         Ok(response) => response,
         Err(never) => match never {},
     }
@@ -79,7 +83,12 @@ pub(crate) async fn call(auth: Auth, request: Request<Body>) -> Response<Body> {
 
 /// What a call came to: the principal that the service saw (in one word), or the reason of the refusal.
 pub(crate) async fn outcome(auth: Auth, request: Request<Body>) -> String {
-    let response = call(auth, request).await;
+    outcome_at(Door::Public, auth, request).await
+}
+
+/// The same of a call that comes in by this door.
+pub(crate) async fn outcome_at(door: Door, auth: Auth, request: Request<Body>) -> String {
+    let response = call_at(door, auth, request).await;
     match (response.extensions().get::<Seen>(), error(response.headers())) {
         (Some(seen), None) => seen.principal.as_ref().map_or("anonymous", Principal::kind).to_owned(),
         (None, Some(error)) => error.name().to_owned(),

@@ -3,6 +3,7 @@
 //! From the wire everything is checked here, and each refusal names the field at fault; to the wire
 //! nothing can fail. What a viewer may not see is left out in [`view`] and nowhere else.
 
+pub(crate) mod admin;
 pub(crate) mod errors;
 pub(crate) mod feed;
 pub(crate) mod invite;

@@ -9,10 +9,10 @@ use referee::{Change, FollowUp, NewMatch, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
     Claim, Clock as _, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore,
-    Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, NodeStore, PageKey, PlayerHints,
-    PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey,
-    RequestRecord, RequestStore, Reservation, ReservationStore, ScriptedClock, SeenTicket, Shard, Speed,
-    StoreError, TicketName, TicketStore, Version, Wish,
+    Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport,
+    NodeStore, PageKey, PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked,
+    RecordStore, RequestKey, RequestRecord, RequestStore, Reservation, ReservationStore, ScriptedClock,
+    SeenNode, SeenTicket, Shard, Speed, StoreError, TicketName, TicketStore, Version, Wish,
 };
 use store_embedded::EmbeddedStore;
 use tokio::sync::{Mutex, MutexGuard};
@@ -183,7 +183,29 @@ impl RequestStore for Reopened {
     }
 }
 
-impl NodeStore for Reopened {}
+/// Nodes are those of one process.
+#[async_trait]
+impl NodeStore for Reopened {
+    async fn meet(&self, report: &NodeReport) -> Result<Meeting, StoreError> {
+        self.last().await.store().meet(report).await
+    }
+
+    async fn part(&self, node: NodeId) -> Result<(), StoreError> {
+        self.last().await.store().part(node).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<SeenNode>, StoreError> {
+        self.last().await.store().nodes().await
+    }
+
+    async fn ask_to_drain(&self, node: NodeId) -> Result<(), StoreError> {
+        self.last().await.store().ask_to_drain(node).await
+    }
+
+    async fn waiting_matches(&self) -> Result<u64, StoreError> {
+        self.next().await.store().waiting_matches().await
+    }
+}
 
 #[async_trait]
 impl FeedStore for Reopened {

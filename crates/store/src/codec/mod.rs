@@ -18,6 +18,7 @@ mod field;
 mod head;
 mod invite;
 mod keyring;
+mod node;
 mod origin;
 mod player_record;
 mod seal;
@@ -41,6 +42,7 @@ pub use feed::{decode_feed_entry, decode_feed_trimmed, encode_feed_entry, encode
 pub use head::{decode_follow_up, decode_head, decode_head_without_openings, encode_follow_up, encode_head};
 pub use invite::{decode_invite, encode_invite};
 pub use keyring::Keyring;
+pub use node::{decode_node_report, encode_node_report};
 pub use origin::{decode_new_match, encode_new_match};
 pub use player_record::{decode_player_record, encode_player_record};
 pub use ticket::{decode_reservation, decode_wish, encode_reservation, encode_wish};

@@ -758,6 +758,44 @@ pub struct UnresolvedSide {
     #[prost(message, optional, tag = "2")]
     pub requests: ::core::option::Option<TurnRequests>,
 }
+/// What a node told of itself with its last heartbeat.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct NodeReport {
+    /// The format of this record; 1.
+    #[prost(uint32, tag = "1")]
+    pub format: u32,
+    /// What operators call it.
+    #[prost(string, tag = "2")]
+    pub name: ::prost::alloc::string::String,
+    /// The version of its build.
+    #[prost(string, tag = "3")]
+    pub version: ::prost::alloc::string::String,
+    /// Since when it runs, ms since the Unix epoch by its own clock.
+    #[prost(uint64, tag = "4")]
+    pub started_ms: u64,
+    /// It takes no more.
+    #[prost(bool, tag = "5")]
+    pub draining: bool,
+    /// Open streams.
+    #[prost(uint64, tag = "6")]
+    pub streams: u64,
+    /// The pools that it looks after.
+    #[prost(message, repeated, tag = "7")]
+    pub pools: ::prost::alloc::vec::Vec<PoolReport>,
+}
+/// Who waits in a pool.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PoolReport {
+    /// The pool's name.
+    #[prost(string, tag = "1")]
+    pub pool: ::prost::alloc::string::String,
+    /// Tickets that wait.
+    #[prost(uint64, tag = "2")]
+    pub waiting: u64,
+    /// How long the oldest had waited, ms; unset if none waits.
+    #[prost(uint64, optional, tag = "3")]
+    pub oldest_wait_ms: ::core::option::Option<u64>,
+}
 /// What a player asks for in a pool: the part of a ticket that never changes.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Wish {

@@ -250,21 +250,33 @@ impl Keys {
     /// # Errors
     /// Keys of this role are not rotated, or there are as many as there may be.
     pub fn prepare(&mut self, role: Role) -> Result<KeyId, KeysError> {
+        loop {
+            let number = rand::random();
+            let id = KeyId::numbered(role.id_letter(), number);
+            if self.ring(role).iter().all(|entry| entry.id != id) {
+                return self.prepare_numbered(role, number);
+            }
+        }
+    }
+
+    /// Adds the key of a number, which whoever calls has drawn, or finds it: [`Keys::prepare`] for requests that may
+    /// be repeated.
+    ///
+    /// # Errors
+    /// As of [`Keys::prepare`].
+    pub fn prepare_numbered(&mut self, role: Role, number: u32) -> Result<KeyId, KeysError> {
         let count: usize = Role::ALL.map(|role| self.ring(role).iter().count()).iter().sum();
         if role == Role::Request {
             return Err(KeysError::NotRotated { role });
         }
+        let id = KeyId::numbered(role.id_letter(), number);
+        if self.ring(role).iter().any(|entry| entry.id == id) {
+            return Ok(id);
+        }
         if count >= Self::COUNT_MAX {
             return Err(KeysError::TooMany { limit: Self::COUNT_MAX });
         }
-        let entry = loop {
-            let drawn = draw(role);
-            if self.ring(role).iter().all(|entry| entry.id != drawn.id) {
-                break drawn;
-            }
-        };
-        let id = entry.id.clone();
-        self.ring_mut(role).others.push(entry);
+        self.ring_mut(role).others.push(Entry { id: id.clone(), ..draw(role) });
         Ok(id)
     }
 

@@ -34,18 +34,18 @@ impl Palette {
         }
     }
 
-    pub(super) fn title(self) -> Style {
+    pub(crate) fn title(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    pub(super) fn accent(self) -> Style {
+    pub(crate) fn accent(self) -> Style {
         match self {
             Self::Colour => Style::new().fg(Color::Cyan).bold(),
             Self::Plain => Style::new().bold(),
         }
     }
 
-    pub(super) fn warning(self) -> Style {
+    pub(crate) fn warning(self) -> Style {
         match self {
             Self::Colour => Style::new().fg(Color::Yellow).bold(),
             Self::Plain => Style::new().bold(),

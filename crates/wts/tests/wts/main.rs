@@ -1,6 +1,7 @@
 //! The commands of the `wts` binary, run as processes.
 
 mod accounts;
+mod admin;
 mod api_keys;
 mod bots;
 mod configuration;

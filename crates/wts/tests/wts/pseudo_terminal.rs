@@ -1,4 +1,4 @@
-//! `wts play` on a real terminal: painted, resized, and given back as it was.
+//! `wts play` and `wts top` on a real terminal: painted, resized, and given back as it was.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -11,6 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Termios, Winsize, tcgetattr, tcsetwinsize};
 
+use crate::admin;
 use crate::play::{PROMPT, Process, STATE, server};
 use crate::queue::server_of_no_show;
 
@@ -101,13 +102,26 @@ impl Terminal {
         !modes.intersects(LocalModes::ICANON | LocalModes::ECHO)
     }
 
-    /// The process ends well, and the terminal is as it was before.
-    fn gives_back(mut self) {
-        self.shows("the match goes on; come back with --match");
+    fn is_first_page_after_second(&self) -> bool {
         let painted = String::from_utf8_lossy(&self.painted);
         let second_page = painted.rfind("\x1b[?1049h").expect("screens are painted there");
-        assert!(painted[second_page..].contains("\x1b[?1049l"), "the first page is shown again");
+        painted[second_page..].contains("\x1b[?1049l")
+    }
+
+    /// The process ends well with these words, and the terminal is as it was before.
+    fn gives_back(mut self) {
+        self.shows("the match goes on; come back with --match");
+        self.ends_well();
+    }
+
+    /// The process ends well, and the terminal is as it was before.
+    fn ends_well(mut self) {
         let status = self.process.wait().expect("it ends");
+        // Screens are painted on the second page.
+        while !self.is_first_page_after_second() {
+            let more = self.said.recv_timeout(PATIENCE);
+            self.painted.extend(more.expect("the first page is shown again"));
+        }
         assert_eq!(status.code(), Some(0));
         let after = tcgetattr(&self.line).expect("it has modes");
         assert_eq!(after.local_modes, self.before.local_modes);
@@ -260,6 +274,21 @@ fn a_ranked_match_shows_both_ratings_before_and_after() {
     ann.keyboard.write_all(b"q").expect("it takes keys");
     ann.shows("ratings: ");
     assert_eq!(ann.process.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn an_operator_s_screen_is_painted_until_he_leaves() {
+    let server = admin::Server::start(&["--volatile", "--node-name", "eu-1"]);
+    let top = ["top", "--server", &server.admin, "--api-key", admin::KEY];
+    for leaves in ["q", "\x1b", "\x03"] {
+        let mut screen = Terminal::start(120, 20, &top);
+        screen.shows("1 of 1 nodes serve");
+        screen.shows("eu-1  serving");
+        screen.shows("ranked  0");
+        assert!(screen.is_raw());
+        screen.keyboard.write_all(leaves.as_bytes()).expect("it takes keys");
+        screen.ends_well();
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use middleware::{Allowances, ApiKeys, TokenIssuer};
 use referee::{Settings, Stamp};
-use service::{NodeConfig, Pool, Pools, Server};
+use service::{NodeConfig, Operators, Pool, Pools, Server};
 use store::keys::Keys;
 use store::{Clock, Store, SystemClock};
 use store_embedded::{Durability, EmbeddedStore, VolatileStore};
@@ -242,6 +242,7 @@ fn service(store: Arc<dyn Store>, clock: Arc<dyn Clock>, keys: &Keys) -> Server 
         api_keys: ApiKeys::new().backend("bench", ApiKeys::digest(API_KEY.as_bytes())).into(),
         request_secret: *keys.request_secret(),
         reflection: true,
+        operators: Operators::default(),
     }
 }
 

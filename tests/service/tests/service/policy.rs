@@ -1,6 +1,6 @@
 //! Who may call what, as the policy table says, at the server's door.
 
-use middleware::{Denied, NewToken, PlayerPrincipal, Principal, Rpc, Scope};
+use middleware::{Denied, Door, NewToken, PlayerPrincipal, Principal, Rpc, Scope};
 use rules::Seat;
 use service_tests::{Caller, Cluster, Credential, START_MS, cell};
 use wire::ApiError;
@@ -56,9 +56,45 @@ async fn every_call_is_open_to_whom_the_table_says_and_to_nobody_else() {
             let answer = every_rpc::call(&caller, rpc, &subject).await;
             let found = ApiError::from_status(&answer.status).map(|error| error.reason());
             let call = format!("{}/{} by {principal:?}", rpc.service, rpc.method);
+            if !rpc.is_at(Door::Public) {
+                assert_eq!(found, Some(ErrorReason::Unimplemented), "{call}");
+                continue;
+            }
             match rpc.authorize(principal.as_ref()) {
                 Err(denied) => assert_eq!(found, Some(refused_for(denied)), "{call}"),
                 Ok(()) => assert!(
+                    !matches!(found, Some(ErrorReason::TokenMissing | ErrorReason::ScopeMissing)),
+                    "{call}: {:?}",
+                    answer.status
+                ),
+            }
+        }
+    }
+}
+
+/// Whoever reaches the operators' listener with another credential gets no further than at the public port.
+#[tokio::test]
+async fn the_operators_listener_is_for_operators_and_has_nothing_else() {
+    let cluster = Cluster::of_one().await;
+    let subject = Subject {
+        game: "matches/01890000-0000-7000-8000-000000000000".to_owned(),
+        invite: "invites/01890000-0000-7000-8000-000000000000".to_owned(),
+        player: String::new(),
+        turn: 1,
+    };
+    for (caller, principal) in callers(&cluster).await {
+        let caller = caller.through(cluster.nodes[0].operators).await;
+        for rpc in Rpc::all() {
+            let answer = every_rpc::call(&caller, rpc, &subject).await;
+            let found = ApiError::from_status(&answer.status).map(|error| error.reason());
+            let call = format!("{}/{} by {principal:?}", rpc.service, rpc.method);
+            let expected = match rpc.is_at(Door::Operators) {
+                true => rpc.authorize(principal.as_ref()).err().map(refused_for),
+                false => Some(ErrorReason::Unimplemented),
+            };
+            match expected {
+                Some(expected) => assert_eq!(found, Some(expected), "{call}"),
+                None => assert!(
                     !matches!(found, Some(ErrorReason::TokenMissing | ErrorReason::ScopeMissing)),
                     "{call}: {:?}",
                     answer.status
