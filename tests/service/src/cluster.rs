@@ -55,6 +55,8 @@ pub struct Setup {
     pub workers: usize,
     /// The file that operators rotate keys in.
     pub key_file: Option<PathBuf>,
+    /// What operators call each node.
+    pub node_name: Option<String>,
 }
 
 impl Default for Setup {
@@ -72,6 +74,7 @@ impl Default for Setup {
             first_bytes_timeout,
             workers,
             key_file: None,
+            node_name: None,
         }
     }
 }
@@ -362,6 +365,7 @@ fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Sig
             connections_max: setup.connections_max,
             first_bytes_timeout: setup.first_bytes_timeout,
             workers: setup.workers,
+            name: setup.node_name.clone(),
             ..NodeConfig::default()
         },
         issuer: issuer(),

@@ -75,7 +75,7 @@ fn operator<T>(request: &Request<T>) -> Result<String, ApiError> {
 
 /// A request of an operator, as it was remembered.
 struct Remembered {
-    /// Random bytes, the same for each repetition.
+    /// Bytes that the first try has drawn, the same for each repetition.
     drawn: [u8; 16],
     /// It was there before.
     is_repeated: bool,
@@ -91,8 +91,19 @@ async fn remembered(
     request_id: &str,
     content: &impl Message,
 ) -> Result<Remembered, ApiError> {
+    remembered_as(node, operator, request_id, content, rand::random()).await
+}
+
+/// The same with bytes of the caller's in the place of random ones.
+async fn remembered_as(
+    node: &Node,
+    operator: &str,
+    request_id: &str,
+    content: &impl Message,
+    fresh: [u8; 16],
+) -> Result<Remembered, ApiError> {
     let request_id = request::request_id(request_id)?;
-    let fresh = MatchId::from_bytes(rand::random());
+    let fresh = MatchId::from_bytes(fresh);
     let actor = format!("operators/{operator}");
     let drawn = node.keys.created_id(node.store.as_ref(), &actor, &request_id, content, fresh).await?;
     Ok(Remembered { drawn: *drawn.as_bytes(), is_repeated: drawn != fresh })
