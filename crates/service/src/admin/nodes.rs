@@ -74,7 +74,7 @@ pub(super) async fn drain(
             let content = DrainNodeRequest { request_id: String::new(), ..asked.clone() };
             let fresh = u128::from(found.report.node.0).to_be_bytes();
             let first = remembered_as(node, operator, &asked.request_id, &content, fresh).await?;
-            if first.drawn != fresh {
+            if first != fresh {
                 return Err(ApiError::not_found(&admin::node_name(name)));
             }
             found
