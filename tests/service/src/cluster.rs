@@ -62,6 +62,8 @@ pub struct Setup {
     pub instruments: Instruments,
     /// The file that operators rotate keys in.
     pub key_file: Option<PathBuf>,
+    /// What operators call each node.
+    pub node_name: Option<String>,
 }
 
 impl Default for Setup {
@@ -82,6 +84,7 @@ impl Default for Setup {
             config: NodeConfig { allowances: Allowances::UNBOUNDED, ..NodeConfig::default() },
             instruments,
             key_file: None,
+            node_name: None,
         }
     }
 }
@@ -374,6 +377,7 @@ fn node(setup: &Setup, store: Arc<dyn Store>, clock: Arc<dyn Clock>, signer: Sig
             first_bytes_timeout: setup.first_bytes_timeout,
             workers: setup.workers,
             instruments: setup.instruments.clone(),
+            name: setup.node_name.clone(),
             ..setup.config.clone()
         },
         issuer: issuer(),

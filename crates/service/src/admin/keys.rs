@@ -14,7 +14,7 @@ use wire::admin::v1::{
 };
 use wire::v1::ErrorReason;
 
-use super::{Act, Admin, remembered};
+use super::{Act, Admin, remembered, remembered_as};
 use crate::convert::{admin, errors};
 
 impl Admin {
@@ -37,7 +37,7 @@ impl Admin {
     ) -> Result<PrepareKeyResponse, ApiError> {
         let role = admin::role(asked.role)?;
         let content = PrepareKeyRequest { request_id: String::new(), ..*asked };
-        let [a, b, c, d, ..] = remembered(&self.node, operator, &asked.request_id, &content).await?.drawn;
+        let [a, b, c, d, ..] = remembered(&self.node, operator, &asked.request_id, &content).await?;
         let number = u32::from_be_bytes([a, b, c, d]);
         let facts = self
             .on_file(move |path| {
@@ -82,7 +82,7 @@ impl Admin {
         Ok(PromoteKeyResponse { key: Some(self.shown(&facts)) })
     }
 
-    /// Removes a key. That it is gone already is an answer only to whoever has asked before.
+    /// Removes a key. That it is gone already is an answer only to a repetition of a request that found it.
     pub(super) async fn retire(
         &self,
         operator: &str,
@@ -90,14 +90,19 @@ impl Admin {
     ) -> Result<RetireKeyResponse, ApiError> {
         let (role, id) = (admin::role(asked.role)?, admin::key_id(&asked.id)?);
         let content = RetireKeyRequest { request_id: String::new(), ..asked.clone() };
-        let is_repeated = remembered(&self.node, operator, &asked.request_id, &content).await?.is_repeated;
+        let searched = id.clone();
+        let is_it = move |facts: &KeyFacts| facts.role == role && facts.id == searched;
+        let is_known = self.on_file(move |path| Ok(Keys::load(path)?.facts().iter().any(is_it))).await?;
+        let fresh = if is_known { KNOWN } else { [0; 16] };
+        let first = remembered_as(&self.node, operator, &asked.request_id, &content, fresh).await?;
+        let was_known = first == KNOWN;
         let accept_loss = asked.accept_loss;
         let retired = move |path: &Path| {
             Keys::change(path, |keys| {
                 let known = keys.facts().into_iter().find(|facts| facts.role == role && facts.id == id);
                 let state = known.map(|facts| facts.state());
                 match state {
-                    None if is_repeated => Ok(Retired::Before),
+                    None if was_known => Ok(Retired::Before),
                     Some(KeyState::Ended) if !accept_loss => Ok(Retired::Kept),
                     _ => keys.retire(role, &id).map(Retired::Now),
                 }
@@ -140,6 +145,9 @@ impl Admin {
         worked.map_err(|_| errors::incident("the work on a file of keys panicked"))?.map_err(refusal)
     }
 }
+
+/// What is remembered of a request to remove a key that was there.
+const KNOWN: [u8; 16] = [1; 16];
 
 /// What became of a key that was to be removed.
 enum Retired {

@@ -73,15 +73,8 @@ fn operator<T>(request: &Request<T>) -> Result<String, ApiError> {
     }
 }
 
-/// A request of an operator, as it was remembered.
-struct Remembered {
-    /// Random bytes, the same for each repetition.
-    drawn: [u8; 16],
-    /// It was there before.
-    is_repeated: bool,
-}
-
-/// Remembers a request of an operator, or finds it. `content` is the request without its id.
+/// Remembers a request of an operator, or finds it. `content` is the request without its id. Returns random bytes,
+/// the same for each repetition.
 ///
 /// # Errors
 /// It was used for another request; the store is not there.
@@ -90,12 +83,23 @@ async fn remembered(
     operator: &str,
     request_id: &str,
     content: &impl Message,
-) -> Result<Remembered, ApiError> {
+) -> Result<[u8; 16], ApiError> {
+    remembered_as(node, operator, request_id, content, rand::random()).await
+}
+
+/// The same with bytes of the caller's in the place of random ones: those of the first try are returned.
+async fn remembered_as(
+    node: &Node,
+    operator: &str,
+    request_id: &str,
+    content: &impl Message,
+    fresh: [u8; 16],
+) -> Result<[u8; 16], ApiError> {
     let request_id = request::request_id(request_id)?;
-    let fresh = MatchId::from_bytes(rand::random());
+    let fresh = MatchId::from_bytes(fresh);
     let actor = format!("operators/{operator}");
-    let drawn = node.keys.created_id(node.store.as_ref(), &actor, &request_id, content, fresh).await?;
-    Ok(Remembered { drawn: *drawn.as_bytes(), is_repeated: drawn != fresh })
+    let first = node.keys.created_id(node.store.as_ref(), &actor, &request_id, content, fresh).await?;
+    Ok(*first.as_bytes())
 }
 
 #[tonic::async_trait]

@@ -9,7 +9,7 @@ use wire::admin::v1::{
 };
 use wire::v1::ErrorReason;
 
-use super::{Act, remembered};
+use super::{Act, remembered_as};
 use crate::convert::time::duration;
 use crate::convert::{admin, errors, request};
 use crate::node::Node;
@@ -69,9 +69,15 @@ pub(super) async fn drain(
     let found = match admin::named_node("name", &asked.name)? {
         None => itself(node),
         Some(name) => {
+            let found = find(node, name).await?;
+            // A repetition is about the node that the first try has found, not about one that has its name since.
             let content = DrainNodeRequest { request_id: String::new(), ..asked.clone() };
-            remembered(node, operator, &asked.request_id, &content).await?;
-            find(node, name).await?
+            let fresh = u128::from(found.report.node.0).to_be_bytes();
+            let first = remembered_as(node, operator, &asked.request_id, &content, fresh).await?;
+            if first != fresh {
+                return Err(ApiError::not_found(&admin::node_name(name)));
+            }
+            found
         }
     };
     let name = admin::node_name(&found.report.name);

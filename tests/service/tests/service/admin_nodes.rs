@@ -28,8 +28,12 @@ async fn pools(operator: &Caller) -> Vec<PoolState> {
 }
 
 async fn drain(operator: &Caller, name: &str) -> Result<Node, Status> {
-    let request =
-        DrainNodeRequest { name: name.to_owned(), request_id: format!("{:032x}", rand::random::<u128>()) };
+    drain_as(operator, name, &format!("{:032x}", rand::random::<u128>())).await
+}
+
+/// The same by a request of this id.
+async fn drain_as(operator: &Caller, name: &str, request_id: &str) -> Result<Node, Status> {
+    let request = DrainNodeRequest { name: name.to_owned(), request_id: request_id.to_owned() };
     let drained = soon("DrainNode", operator.admin().drain_node(request)).await?;
     Ok(drained.into_inner().node.unwrap())
 }
@@ -269,4 +273,36 @@ async fn a_node_that_has_lost_its_store_is_still_drained_by_itself() {
     assert_eq!(reason(&drain(&operator, &own.name).await.unwrap_err()), ErrorReason::StoreUnavailable);
     assert_eq!(drain(&operator, "").await.unwrap().state(), NodeState::Draining);
     cluster.nodes[0].stopped().await.unwrap();
+}
+
+/// As after a lost answer, when the node has been deployed meanwhile.
+#[tokio::test]
+async fn a_repeated_drain_spares_the_node_that_has_the_name_since() {
+    let node_name = Some("eu-1".to_owned());
+    let mut cluster = Cluster::start(Setup { node_name, ..Setup::default() }).await;
+    let there = async |cluster: &Cluster, operator: &Caller| {
+        until(cluster, "the node", async || list(operator).await.pop()).await
+    };
+    let operator = cluster.admin(0).await;
+    there(&cluster, &operator).await;
+    drain_as(&operator, "nodes/eu-1", "deploy-1").await.unwrap();
+    cluster.restart_node(0).await;
+    let operator = cluster.admin(0).await;
+    there(&cluster, &operator).await;
+    let refused = drain_as(&operator, "nodes/eu-1", "deploy-1").await.unwrap_err();
+    assert_eq!(reason(&refused), ErrorReason::NotFound);
+    assert_eq!(there(&cluster, &operator).await.state(), NodeState::Serving);
+    drain_as(&operator, "nodes/eu-1", "deploy-2").await.unwrap();
+    cluster.nodes[0].stopped().await.unwrap();
+}
+
+#[tokio::test]
+async fn of_two_nodes_with_one_name_neither_is_drained_by_it() {
+    let node_name = Some("eu-1".to_owned());
+    let cluster = Cluster::start(Setup { nodes: 2, node_name, ..Setup::default() }).await;
+    let operator = cluster.admin(0).await;
+    until(&cluster, "both nodes", async || (list(&operator).await.len() == 2).then_some(())).await;
+    let refused = drain(&operator, "nodes/eu-1").await.unwrap_err();
+    assert_eq!(reason(&refused), ErrorReason::FieldInvalid);
+    assert!(list(&operator).await.iter().all(|node| node.state() == NodeState::Serving));
 }
