@@ -12,6 +12,7 @@
 //! - What is exported does not speak of exporting it: with no collector there, telemetry would feed itself.
 //! - Who calls can ask for a trace of his call, but not for more than [`ASKED_PER_SECOND_MAX`] of them.
 
+mod audit;
 mod exported_logs;
 mod lines;
 mod lost;
@@ -24,11 +25,13 @@ pub use pipelines::{Pipelines, SHUTDOWN_MAX, TelemetryError};
 pub use sampler::ASKED_PER_SECOND_MAX;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use opentelemetry::global;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _};
 
 /// What the log says of telemetry itself where its filter does not speak of it: what goes wrong.
 const OWN_LOG: &str = "opentelemetry=warn";
@@ -44,6 +47,10 @@ pub struct Options {
     pub log_filter: String,
     /// How lines of the log look.
     pub log_format: LogFormat,
+    /// The target of the audit log's events. They leave over OTLP under no circumstances: they name players.
+    pub audit_target: &'static str,
+    /// The file that they are written to, at any level; none: they are lines of the log, as its filter has it.
+    pub audit_log: Option<PathBuf>,
     /// The collector's address, `http://HOST:PORT` or `https://HOST:PORT`; none: nothing goes over OTLP.
     pub otlp_endpoint: Option<String>,
     /// The part of the calls that is traced, 0 to 1, where nobody has decided that before.
@@ -56,15 +63,29 @@ pub struct Options {
 /// [`SHUTDOWN_MAX`], with [`Pipelines::shutdown`], or when the pipelines are dropped.
 ///
 /// # Errors
-/// The filter is none, the collector's address is none, or the address for scrapes cannot be listened on.
+/// The filter is none, the collector's address is none, the audit log cannot be opened, or the address for scrapes
+/// cannot be listened on.
 pub fn start(options: &Options) -> Result<Pipelines, TelemetryError> {
-    let pipelines = Pipelines::start(options)?;
-    let lines = lines::layer(options.log_format);
-    tracing_subscriber::registry()
-        .with(log_filter(&options.log_filter)?)
-        .with(lines)
-        .with(pipelines.exported_logs())
-        .init();
+    let mut pipelines = Pipelines::start(options)?;
+    let audit_target = options.audit_target;
+    let mut filter = log_filter(&options.log_filter)?;
+    let audit = match &options.audit_log {
+        None => None,
+        Some(path) => {
+            let wrong = |error| TelemetryError::LogFilter { error };
+            filter = filter.add_directive(format!("{audit_target}=trace").parse().map_err(wrong)?);
+            let (layer, guard) = audit::layer(audit_target, path).map_err(TelemetryError::AuditLog)?;
+            pipelines.keep(guard);
+            Some(layer)
+        }
+    };
+    // Nothing is told twice.
+    let in_log = audit.is_none();
+    let lines = lines::layer(options.log_format)
+        .with_filter(filter_fn(move |metadata| in_log || metadata.target() != audit_target));
+    let exported =
+        pipelines.exported_logs().with_filter(filter_fn(move |metadata| metadata.target() != audit_target));
+    tracing_subscriber::registry().with(filter).with(lines).with(exported).with(audit).init();
     if let Some(provider) = pipelines.tracer_provider() {
         global::set_tracer_provider(provider.clone());
     }

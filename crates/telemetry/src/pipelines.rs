@@ -22,6 +22,7 @@ use prometheus::Registry;
 use thiserror::Error;
 use tokio::runtime::Runtime;
 use tracing::Subscriber;
+use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::Layer;
 use tracing_subscriber::registry::LookupSpan;
 
@@ -51,6 +52,9 @@ pub enum TelemetryError {
     /// The collector's address cannot be used.
     #[error("the collector's address cannot be used: {0}")]
     Endpoint(#[from] ExporterBuildError),
+    /// The audit log cannot be opened.
+    #[error("the audit log cannot be written: {0}")]
+    AuditLog(io::Error),
     /// The endpoint for scrapes, or the thread that serves it, cannot be had.
     #[error("metrics cannot be served: {0}")]
     Listen(#[from] io::Error),
@@ -65,6 +69,8 @@ pub struct Pipelines {
     meter_provider: Option<SdkMeterProvider>,
     logger_provider: Option<SdkLoggerProvider>,
     metrics_address: Option<SocketAddr>,
+    /// The audit log, whose lines are all written before it is let go.
+    audit: Option<WorkerGuard>,
     /// A thread for connections to the collector, and for scrapes. Dropped after the providers.
     runtime: Option<Runtime>,
 }
@@ -87,6 +93,7 @@ impl Pipelines {
             meter_provider: None,
             logger_provider: None,
             metrics_address: None,
+            audit: None,
             runtime: None,
         };
         if options.otlp_endpoint.is_none() && options.metrics_listen.is_none() {
@@ -183,7 +190,13 @@ impl Pipelines {
         self.end();
     }
 
+    /// Keeps the audit log open until the end.
+    pub(crate) fn keep(&mut self, audit: WorkerGuard) {
+        self.audit = Some(audit);
+    }
+
     fn end(&mut self) {
+        self.audit = None;
         let Some(runtime) = self.runtime.take() else { return };
         type End = Box<dyn FnOnce() -> OTelSdkResult + Send>;
         let traces = self

@@ -1,6 +1,7 @@
 //! What of a server leaves it: its log, traces and metrics.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
@@ -16,6 +17,11 @@ pub(crate) struct TelemetryOptions {
     /// How lines of the log look: `pretty` for people, `json` for programs, an object a line
     #[arg(long, env = "WTS_LOG_FORMAT", value_name = "FORMAT", value_enum, default_value_t)]
     log_format: Format,
+
+    /// What back ends and operators did goes to this file, an object a line, and not to the log. Lines are added at its
+    /// end; they name players and resources
+    #[arg(long, env = "WTS_AUDIT_LOG", value_name = "FILE")]
+    audit_log: Option<PathBuf>,
 
     /// The collector that gets traces, metrics and logs over OTLP (gRPC), `http://HOST:4317` or `https://HOST:4317`.
     /// Nothing leaves if not given. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` name the node,
@@ -57,6 +63,8 @@ impl TelemetryOptions {
                 Format::Pretty => LogFormat::Pretty,
                 Format::Json => LogFormat::Json,
             },
+            audit_target: middleware::AUDIT_TARGET,
+            audit_log: self.audit_log.clone(),
             otlp_endpoint: self.otlp_endpoint.clone().filter(|endpoint| !endpoint.is_empty()),
             trace_ratio: self.trace_ratio,
             metrics_listen: self.metrics_listen,

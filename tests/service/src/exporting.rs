@@ -43,6 +43,8 @@ impl Exporting {
             service: "wts-tests",
             version: "0",
             log_filter: "off".to_owned(),
+            audit_target: middleware::AUDIT_TARGET,
+            audit_log: None,
             log_format: LogFormat::Pretty,
             otlp_endpoint: otlp_endpoint.map(str::to_owned),
             trace_ratio,

@@ -181,6 +181,8 @@ fn telemetry(role: &str, details: &[OsString]) -> anyhow::Result<telemetry::Opti
         service: "bench",
         version: "0",
         log_filter: "info".to_owned(),
+        audit_target: middleware::AUDIT_TARGET,
+        audit_log: None,
         log_format: telemetry::LogFormat::Pretty,
         metrics_listen: collector.is_some().then(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
         otlp_endpoint: collector,
