@@ -15,11 +15,15 @@ use wire::v1::ErrorReason;
 
 use crate::api_keys::ApiKeys;
 use crate::policy::{Access, Denied, MINT_PLAYER_TOKEN, Rpc};
-use crate::principal::{BackendPrincipal, Principal};
+use crate::principal::{BackendPrincipal, PlayerPrincipal, Principal};
 use crate::token_verifier::TokenVerifier;
 
 /// Tells the time of day, ms since 1970. Passed in: tests set it, and nothing here asks the machine.
 pub type WallClock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// Says why the holder of a valid token may not call now, if he may not: he is banned, or the token was called back.
+/// The time is in ms since 1970. It is asked on every call, so it answers from memory.
+pub type Admission = Arc<dyn Fn(&PlayerPrincipal, u64) -> Result<(), ApiError> + Send + Sync>;
 
 /// Carries the key of a back end or an operator.
 pub const API_KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
@@ -39,6 +43,8 @@ pub struct Auth {
     pub dev: bool,
     /// Judges whether tokens have expired.
     pub clock: WallClock,
+    /// Judges whether their holders may call.
+    pub admission: Admission,
 }
 
 impl fmt::Debug for Auth {
@@ -60,10 +66,13 @@ impl Auth {
         }
         let principal = match Credential::of(headers)? {
             Some(Credential::Token(token)) => {
-                Some(Principal::Player(self.verifier.verify(token, (self.clock)()).map_err(|error| {
+                let now_ms = (self.clock)();
+                let player = self.verifier.verify(token, now_ms).map_err(|error| {
                     tracing::debug!(%error, "token refused");
                     ApiError::from(error)
-                })?))
+                })?;
+                (self.admission)(&player, now_ms)?;
+                Some(Principal::Player(player))
             }
             Some(Credential::ApiKey(key)) => {
                 Some(self.api_keys.holder(key).cloned().ok_or_else(credential_invalid)?)

@@ -40,6 +40,7 @@
 //!     api_keys: ApiKeys::new(),
 //!     dev: false,
 //!     clock: Arc::new(|| 1_700_000_000_000),
+//!     admission: Arc::new(|_player, _now_ms| Ok(())),
 //! };
 //! let service = ServiceBuilder::new()
 //!     .layer(TraceLayer)
@@ -75,7 +76,7 @@ mod token_verifier;
 mod trace;
 
 pub use api_keys::{API_KEY_BYTES_MAX, ApiKeys};
-pub use auth::{API_KEY_HEADER, Auth, AuthLayer, AuthService, WallClock};
+pub use auth::{API_KEY_HEADER, Admission, Auth, AuthLayer, AuthService, WallClock};
 pub use browser::{BrowserLayer, BrowserService};
 pub use deadline::{
     Deadline, DeadlineBody, DeadlineFuture, DeadlineLayer, DeadlineService, UNARY_TIMEOUT_MAX_MS,

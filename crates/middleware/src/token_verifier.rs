@@ -127,6 +127,7 @@ fn principal(claims: &Claims, expires_ms: u64) -> Result<PlayerPrincipal, TokenE
         // A scope or an age mark that is not known here was made by a newer server and grants nothing.
         scopes: claims.scope.split(' ').filter_map(Scope::parse).collect(),
         public_key,
+        issued_ms: claims.iat.saturating_mul(1_000),
         expires_ms,
         age: claims.wts_age.as_deref().and_then(AgeMark::parse),
     })

@@ -7,8 +7,10 @@ use sealing::PublicKey;
 use wire::ApiError;
 use wire::v1::ErrorReason;
 
+use crate::admission::Attendance;
 use crate::convert::view::Viewer;
 use crate::convert::{match_name, request};
+use crate::node::Node;
 
 /// The caller of a request.
 #[derive(Clone, Debug)]
@@ -62,6 +64,14 @@ impl Caller {
         match &self.principal {
             Some(Principal::Backend(_) | Principal::Operator(_)) if player.is_empty() => Ok(None),
             _ => self.acting(player).map(Some),
+        }
+    }
+
+    /// Watches over a stream that the caller opens; none for keys, which nobody bans.
+    pub(crate) fn attendance(&self, node: &Node) -> Option<Attendance> {
+        match &self.principal {
+            Some(Principal::Player(own)) => Some(node.admissions.attend(own)),
+            Some(Principal::Backend(_) | Principal::Operator(_)) | None => None,
         }
     }
 

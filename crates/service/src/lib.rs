@@ -10,6 +10,8 @@
 //! - Streams are pulled: nothing is queued for a reader that does not read.
 
 mod access;
+mod admission;
+mod bans;
 mod bot_match;
 mod bots;
 mod clockwork;
@@ -32,10 +34,13 @@ mod leaderboard;
 mod listener;
 mod lost_history;
 mod making;
+mod match_list;
 mod match_service;
 mod matchmaking_service;
 mod node;
 mod page;
+mod player_deletion;
+mod player_export;
 mod player_service;
 mod player_watch;
 mod pool_keeper;

@@ -8,13 +8,15 @@ use sealing::MatchId;
 use store::keys::Signer;
 use store::{Clock, NodeId, Store, Stored};
 use tokio::sync::watch;
+use wire::ApiError;
 
+use crate::admission::Admissions;
 use crate::bots::Bots;
 use crate::history::Histories;
 use crate::idempotency::RequestKeys;
 use crate::pools::Pools;
 use crate::readiness::Readiness;
-use crate::{clockwork, pool_keeper};
+use crate::{admission, clockwork, pool_keeper};
 
 /// Connections open at once: far more than the back ends and players of one node have, and little memory
 /// when they are idle.
@@ -70,6 +72,7 @@ pub(crate) struct Node {
     pub(crate) histories: Arc<Histories>,
     pub(crate) keys: RequestKeys,
     pub(crate) bots: Bots,
+    pub(crate) admissions: Arc<Admissions>,
     /// True once the node is about to stop: streams end and say so.
     pub(crate) draining: watch::Receiver<bool>,
 }
@@ -79,8 +82,8 @@ impl Node {
         u64::try_from(self.config.heartbeat.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// All that the node does by itself, without being called: what time drives, its pools, and its bots. It never
-    /// ends.
+    /// All that the node does by itself, without being called: what time drives, its pools, its bots, and the
+    /// list of who may not play. It never ends.
     pub(crate) async fn by_itself(&self, id: NodeId, readiness: Option<Arc<Readiness>>) {
         let (told, nodes) = watch::channel(Vec::new());
         let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
@@ -88,7 +91,16 @@ impl Node {
             clockwork::run(id, self, readiness, told),
             pool_keeper::keep_all(id, store, clock, self.config.pools.clone(), nodes),
             self.bots.run(self.store.as_ref(), &self.signer),
+            admission::keep(self),
         );
+    }
+
+    /// Whether a player can be brought into a match, whoever acts for him.
+    ///
+    /// # Errors
+    /// PLAYER_BANNED.
+    pub(crate) fn may_play(&self, player: &str) -> Result<(), ApiError> {
+        self.admissions.may_play(player, self.clock.now_ms())
     }
 
     /// A new id: its time for order, its random part against guessing.

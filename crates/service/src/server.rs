@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tracing::warn;
 
+use crate::admission::Admissions;
 use crate::bots::Bots;
 use crate::front::Front;
 use crate::health::Health;
@@ -81,8 +82,11 @@ impl Server {
         shutdown: impl Future<Output = ()> + Send,
     ) -> Result<(), ServeError> {
         let (drain, draining) = watch::channel(false);
-        let (auth, reflection) = (self.auth(), self.reflection);
-        let node = Arc::new(self.into_node(draining));
+        let admissions = Arc::default();
+        let (auth, reflection) = (self.auth(&admissions), self.reflection);
+        let node = Arc::new(self.into_node(draining, admissions));
+        // Who is banned is so from the first call on. Where the store does not answer, no call gets far.
+        let _ = node.admissions.refresh(node.store.as_ref(), node.clock.now_ms()).await;
         let health = Health::begun().await;
         let front = Front { node: Arc::clone(&node), health: health.clone(), auth, reflection };
         let NodeConfig { connections_max, first_bytes_timeout, workers, .. } = node.config;
@@ -121,17 +125,18 @@ impl Server {
         ended
     }
 
-    fn auth(&self) -> Auth {
-        let clock = Arc::clone(&self.clock);
+    fn auth(&self, admissions: &Arc<Admissions>) -> Auth {
+        let (clock, admissions) = (Arc::clone(&self.clock), Arc::clone(admissions));
         Auth {
             verifier: Arc::new(self.issuer.verifier()),
             api_keys: self.api_keys.clone(),
             dev: self.config.dev,
             clock: Arc::new(move || clock.now_ms()),
+            admission: Arc::new(move |player, now_ms| admissions.judge(player, now_ms)),
         }
     }
 
-    pub(crate) fn into_node(self, draining: watch::Receiver<bool>) -> Node {
+    pub(crate) fn into_node(self, draining: watch::Receiver<bool>, admissions: Arc<Admissions>) -> Node {
         Node {
             store: self.store,
             clock: self.clock,
@@ -141,6 +146,7 @@ impl Server {
             histories: Arc::default(),
             keys: RequestKeys::new(self.request_secret),
             bots: Bots::default(),
+            admissions,
             draining,
         }
     }

@@ -28,14 +28,10 @@ const METADATA_MAX: usize = 4;
 /// The most bytes of a text in an error, for the same reason.
 const TEXT_BYTES_MAX: usize = 200;
 
-/// The reasons that no server sends yet: the limits, pools and bans that they tell of are not there.
+/// The reasons that no server sends yet: the limits and marks that they tell of are not there.
 /// Clients may know them already; a later server sends them.
-pub const NOT_SENT_YET: [ErrorReason; 4] = [
-    ErrorReason::GuardianRequired,
-    ErrorReason::PlayerBanned,
-    ErrorReason::RateLimited,
-    ErrorReason::StreamLimit,
-];
+pub const NOT_SENT_YET: [ErrorReason; 3] =
+    [ErrorReason::GuardianRequired, ErrorReason::RateLimited, ErrorReason::StreamLimit];
 
 /// One row of the error table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -144,11 +140,13 @@ const fn entry(reason: ErrorReason) -> (Code, &'static str, Option<u64>) {
         R::GuardianRequired => {
             (Code::PermissionDenied, "this needs an adult's or a guardian's account", None)
         }
-        R::PlayerBanned => (Code::PermissionDenied, "the player is banned", None),
+        R::PlayerBanned => (Code::PermissionDenied, "the player is banned; ask who runs the game", None),
 
         R::TokenMissing => (Code::Unauthenticated, "send `authorization: Bearer <token>`", None),
         R::TokenInvalid => (Code::Unauthenticated, "the token is not valid here; get another", None),
-        R::TokenExpired => (Code::Unauthenticated, "the token has expired; get another", None),
+        R::TokenExpired => {
+            (Code::Unauthenticated, "the token has expired or was called back; get another", None)
+        }
 
         R::RateLimited => (Code::ResourceExhausted, "too many calls; slow down", Some(1_000)),
         R::TicketLimit => {

@@ -3,14 +3,18 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics fails, which is what is wanted")]
 
 mod service {
+    mod back_end;
     mod every_rpc;
     mod marked;
     mod queue;
     mod rust_client;
     mod scripted_match;
 
+    mod bans;
+    mod bans_over_redis;
     mod bot_matches;
     mod browsers;
+    mod client_bans;
     mod client_feed;
     mod client_home;
     mod client_receipts;
@@ -22,9 +26,11 @@ mod service {
     mod client_withheld;
     mod clocks;
     mod connections;
+    mod deletions;
     mod descriptors;
     mod draws;
     mod expiry;
+    mod exports;
     mod feed;
     mod feed_over_redis;
     mod home_secrecy;
@@ -56,6 +62,7 @@ mod service {
     mod resume;
     mod revealed_secrets;
     mod reveals;
+    mod revoked_tokens;
     mod sealed_move;
     mod seats;
     mod secrecy;

@@ -230,6 +230,12 @@ async fn callers(table: &mut Table<'_>) {
     let no_such_ticket = "tickets/casual.00000000000000000000000000000001";
     let resource = Details::Metadata(&[("resource", no_such_ticket)]);
     table.row("no such ticket", R::NotFound, resource, super::queue::get(&eve, no_such_ticket)).await;
+    let mal = scene.cluster.player(0, "mal").await;
+    super::back_end::ban(&scene.cluster, 0, "mal").await;
+    table.row("a banned player's look", R::PlayerBanned, Details::Metadata(&[]), mal.get(game)).await;
+    let invite = scene.invite(|request| request.invitee = "players/mal".to_owned());
+    let player = Details::Metadata(&[("player", "players/mal")]);
+    table.row("an invite to a banned player", R::PlayerBanned, player, invite).await;
 }
 
 /// A call that this server does not know.
