@@ -23,6 +23,10 @@ use crate::token_verifier::TokenVerifier;
 /// Tells the time of day, ms since 1970. Passed in: tests set it, and nothing here asks the machine.
 pub type WallClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
+/// Says why the holder of a valid token may not call now, if he may not: he is banned, or the token was called back.
+/// The time is in ms since 1970. It is asked on every call, so it answers from memory.
+pub type Admission = Arc<dyn Fn(&PlayerPrincipal, u64) -> Result<(), ApiError> + Send + Sync>;
+
 /// Carries the key of a back end or an operator.
 pub const API_KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 
@@ -44,6 +48,8 @@ pub struct Auth {
     pub shelters: bool,
     /// Judges whether tokens have expired.
     pub clock: WallClock,
+    /// Judges whether their holders may call.
+    pub admission: Admission,
 }
 
 impl fmt::Debug for Auth {
@@ -74,7 +80,11 @@ impl Auth {
         }
         let now_ms = (self.clock)();
         let principal = match Credential::of(headers)? {
-            Some(Credential::Token(token)) => Some(Principal::Player(self.player(token, now_ms)?)),
+            Some(Credential::Token(token)) => {
+                let player = self.player(token, now_ms)?;
+                (self.admission)(&player, now_ms)?;
+                Some(Principal::Player(player))
+            }
             Some(Credential::ApiKey(key)) => {
                 let holder = self.api_keys.holder(key, now_ms).ok_or_else(credential_invalid)?;
                 let is_connected =

@@ -45,6 +45,7 @@
 //!     dev: false,
 //!     shelters: false,
 //!     clock: Arc::new(|| 1_700_000_000_000),
+//!     admission: Arc::new(|_player, _now_ms| Ok(())),
 //! };
 //! let service = ServiceBuilder::new()
 //!     .layer(TraceLayer::default())
@@ -91,7 +92,7 @@ mod trusted_issuer;
 pub use allowance::{Allowance, Allowances, CALLS_BURST_S, Usage, Usages};
 pub use api_keys::{API_KEY_BYTES_MAX, ApiKeys, LiveApiKeys};
 pub use audit::{AUDIT_TARGET, AuditFuture, AuditLayer, AuditNote, AuditService};
-pub use auth::{API_KEY_HEADER, Auth, AuthLayer, AuthService, WallClock};
+pub use auth::{API_KEY_HEADER, Admission, Auth, AuthLayer, AuthService, WallClock};
 pub use browser::{BrowserLayer, BrowserService};
 pub use bucket::Bucket;
 pub use deadline::{

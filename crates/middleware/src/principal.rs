@@ -37,6 +37,8 @@ pub struct PlayerPrincipal {
     pub scopes: Vec<Scope>,
     /// The Ed25519 key by which the player signs his commitments, if the token names one.
     pub public_key: Option<[u8; 32]>,
+    /// When the token was issued, as it says itself, ms since 1970: whole seconds.
+    pub issued_ms: u64,
     /// Until when the token is taken here, ms since 1970: a stream that outlives it ends with
     /// `TOKEN_EXPIRED`. Includes the verifier's leeway, so that no stream opens only to end at once.
     pub expires_ms: u64,

@@ -16,7 +16,7 @@ use crate::token_verifier::TokenVerifier;
 /// The shortest life of a token: less, and a client spends its time on getting new ones.
 pub const TOKEN_TTL_MIN_MS: u64 = 60 * 1_000;
 
-/// The longest life of a token: it cannot be called back before it expires.
+/// The longest life of a token: so long, and no longer, must be remembered that it was called back.
 pub const TOKEN_TTL_MAX_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// The life of a token if the request does not say: longer than most matches.
@@ -45,13 +45,17 @@ pub struct NewToken {
     pub public_key: Option<[u8; 32]>,
     /// What is known about the player's age.
     pub age: Option<AgeMark>,
+    /// The time of issue that the token says at least, ms since 1970: his tokens issued before it were called back.
+    /// None: it says when it is made.
+    pub issued_from_ms: Option<u64>,
 }
 
 impl NewToken {
     /// A token of default life for all that players can do.
     #[must_use]
     pub fn for_player(player: &str) -> Self {
-        Self { player: player.to_owned(), ttl_ms: None, scopes: Vec::new(), public_key: None, age: None }
+        let player = player.to_owned();
+        Self { player, ttl_ms: None, scopes: Vec::new(), public_key: None, age: None, issued_from_ms: None }
     }
 }
 
@@ -136,7 +140,7 @@ impl TokenIssuer {
             return Err(MintError::TtlOutOfRange);
         }
         let scopes = if token.scopes.is_empty() { &Scope::ALL[..] } else { &token.scopes };
-        let iat = now_ms / 1_000;
+        let now_s = now_ms / 1_000;
         // Rounded up: a token lives at least as long as was asked.
         let exp = now_ms.saturating_add(ttl_ms).div_ceil(1_000);
         let claims = Claims {
@@ -144,8 +148,8 @@ impl TokenIssuer {
             sub: sub.to_owned(),
             aud: self.audience.clone(),
             exp,
-            nbf: iat.saturating_sub(NBF_BACKDATE_S),
-            iat,
+            nbf: now_s.saturating_sub(NBF_BACKDATE_S),
+            iat: now_s.max(token.issued_from_ms.unwrap_or(0).div_ceil(1_000)),
             scope: scope_claim(scopes),
             wts_key: token.public_key.map(|key| BASE64_URL_SAFE_NO_PAD.encode(key)),
             wts_age: token.age.map(|age| age.as_str().to_owned()),

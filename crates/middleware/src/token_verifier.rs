@@ -141,16 +141,22 @@ impl TokenVerifier {
         let player = PlayerPrincipal {
             // One that is not known here was made by a newer server and grants nothing.
             scopes: claims.scope.split(' ').filter_map(Scope::parse).collect(),
-            ..player(&claims.sub, claims.exp, claims.wts_key.as_deref(), claims.wts_age.as_deref())?
+            ..player(
+                &claims.sub,
+                (claims.iat, claims.exp),
+                claims.wts_key.as_deref(),
+                claims.wts_age.as_deref(),
+            )?
         };
         Ok(Verified::new(player, claims.nbf, None))
     }
 }
 
-/// A player without scopes: the part of his name after the slash, `exp` in seconds, his public key, his age mark.
+/// A player without scopes: the part of his name after the slash, `iat` and `exp` in seconds, his public key, his age
+/// mark.
 pub(crate) fn player(
     id: &str,
-    exp: u64,
+    (iat, exp): (u64, u64),
     key: Option<&str>,
     age: Option<&str>,
 ) -> Result<PlayerPrincipal, TokenError> {
@@ -161,6 +167,7 @@ pub(crate) fn player(
         player: Collection::Players.name(id).map_err(|_| TokenError::WrongClaims)?,
         scopes: Vec::new(),
         public_key: key.map(public_key).transpose()?,
+        issued_ms: iat.saturating_mul(1_000),
         expires_ms: exp.saturating_mul(1_000).saturating_add(TOKEN_LEEWAY_MS),
         // An age mark that is not known here was made by a newer server.
         age: age.and_then(AgeMark::parse),

@@ -246,7 +246,7 @@ impl TrustedIssuer {
             scopes,
             ..player(
                 name.ok_or(TokenError::WrongClaims)?,
-                exp,
+                (claims.iat, exp),
                 claims.wts_key.as_deref(),
                 claims.wts_age.as_deref(),
             )?

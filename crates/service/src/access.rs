@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use wire::ApiError;
 use wire::v1::ErrorReason;
 
+use crate::admission::Attendance;
 use crate::convert::view::Viewer;
 use crate::convert::{match_name, request};
 use crate::node::Node;
@@ -107,6 +108,14 @@ impl Caller {
                 Err(ApiError::new(ErrorReason::GuardianRequired))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Watches over a stream that the caller opens; none for keys, which nobody bans.
+    pub(crate) fn attendance(&self, node: &Node) -> Option<Attendance> {
+        match &self.principal {
+            Some(Principal::Player(own)) => Some(node.admissions.attend(own)),
+            Some(Principal::Backend(_) | Principal::Operator(_)) | None => None,
         }
     }
 

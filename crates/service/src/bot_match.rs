@@ -23,6 +23,7 @@ pub(crate) async fn create(
     mut request: v1::CreateBotMatchRequest,
 ) -> Result<v1::Match, ApiError> {
     let (player, acting) = (caller.acting(&request.player)?, request.player.clone());
+    node.may_play(&player)?;
     let request_id = request::request_id(&request.request_id)?;
     let level = request::bot_level("level", request.level)?;
     let seat = request::seat("seat", request.seat)?;

@@ -33,6 +33,7 @@ impl Commands<'_> {
     ) -> Result<v1::Match, ApiError> {
         let id = request::match_id("name", &request.name)?;
         request::request_id(&request.request_id)?;
+        self.node.may_play(&caller.acting(&request.player)?)?;
         self.take_up(caller, &request.player, id).await?;
         let driven = drive(self.store(), &self.node.stats, id, caller.deadline(), |game| {
             let seat = caller.seat(&request.player, game)?;

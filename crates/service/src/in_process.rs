@@ -39,7 +39,7 @@ impl Server {
     pub async fn in_process(self, id: NodeId) -> Result<InProcess, ServeError> {
         let (drain, draining) = watch::channel(false);
         let reflection = self.reflection;
-        let node = Arc::new(self.into_node(id, draining));
+        let node = Arc::new(self.into_node(id, draining, Arc::default()));
         let routes = routes(&node, &Health::begun().await, reflection)?;
         let clockwork = async move { node.by_itself(None).await }.boxed();
         Ok(InProcess { routes, clockwork, drain })

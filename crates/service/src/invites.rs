@@ -57,6 +57,9 @@ impl Invites {
     ) -> Result<v1::CreateInviteResponse, ApiError> {
         let request_id = request::request_id(&request.request_id)?;
         let draft = self.draft(caller, &request).await?;
+        for player in [Some(&draft.inviter), draft.invitee.as_ref()].into_iter().flatten() {
+            self.node.may_play(player)?;
+        }
         let fresh = self.node.new_id();
         request.request_id.clear();
         request.player.clear();
@@ -108,6 +111,7 @@ impl Invites {
         request: &v1::AcceptInviteRequest,
     ) -> Result<v1::Invite, ApiError> {
         let player = caller.acting(&request.player)?;
+        self.node.may_play(&player)?;
         let request_id = request::request_id(&request.request_id)?;
         let public_key = caller.key(&request.public_key)?;
         let (invite, _) = self.load(caller, &request.name).await?;
@@ -119,6 +123,7 @@ impl Invites {
         if !is_invitee(&invite, &player, &request.join_secret) {
             return Err(ApiError::not_found(&request.name));
         }
+        self.node.may_play(&invite.inviter)?;
         let match_id = self.node.new_id();
         let reserves = invite.closing.is_none() && invite.settings.mode == Mode::Ranked;
         if reserves {

@@ -11,6 +11,8 @@
 
 mod access;
 mod admin;
+mod admission;
+mod bans;
 mod bot_match;
 mod bots;
 mod clockwork;
@@ -35,12 +37,15 @@ mod limits;
 mod listener;
 mod lost_history;
 mod making;
+mod match_list;
 mod match_service;
 mod matchmaking_service;
 mod metered;
 pub mod metrics;
 mod node;
 mod page;
+mod player_deletion;
+mod player_export;
 mod player_service;
 mod player_watch;
 mod pool_keeper;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use futures::stream::BoxStream;
 use referee::{Command, Match};
-use store::PageKey;
 use tonic::{Request, Response, Status};
 use wire::ApiError;
 use wire::v1;
@@ -13,11 +12,11 @@ use wire::v1::match_service_server::MatchService;
 use crate::access::Caller;
 use crate::commands::Commands;
 use crate::convert::view;
-use crate::convert::{errors, match_name, request};
+use crate::convert::{match_name, request};
 use crate::drive::{Driven, drive};
 use crate::node::Node;
-use crate::page::{self, Page};
-use crate::watch;
+use crate::page::Page;
+use crate::{match_list, watch};
 
 /// The service over one node.
 pub(crate) struct Matches {
@@ -49,21 +48,8 @@ impl MatchService for Matches {
         let request = request.into_inner();
         let player = caller.acting(&request.player)?;
         let page = Page::of(request.page_size, &request.page_token, &player, request.finished)?;
-        let listed = self.store().matches_of(&player, request.finished, page.after, page.size).await;
-        let listed = listed.map_err(errors::store)?;
-        let full_page = listed.len() == page.size;
-        let last = listed.last().filter(|_| full_page);
-        let last = last.map(|last| PageKey { created: last.created, match_id: last.match_id });
-        let mut matches = Vec::with_capacity(listed.len());
-        for entry in &listed {
-            match self.store().load(entry.match_id).await {
-                Ok(loaded) => matches.push(view::summary(&loaded.stored.head)),
-                // Its retention has passed since it was listed.
-                Err(store::StoreError::NotFound) => {}
-                Err(error) => return Err(errors::store(error).into()),
-            }
-        }
-        let next_page_token = page::token(last, &player, request.finished);
+        let (matches, next_page_token) =
+            match_list::page(self.node.store.as_ref(), &player, request.finished, &page).await?;
         Ok(Response::new(v1::ListMatchesResponse { matches, next_page_token }))
     }
 

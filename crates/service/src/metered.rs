@@ -10,11 +10,12 @@ use opentelemetry::trace::{FutureExt as _, SpanKind, Status, TraceContextExt as 
 use referee::{Change, Event, FollowUp, Mode, NewMatch, Now, Stamp, TurnRecord};
 use sealing::{EndReason, MatchId};
 use store::{
-    Claim, Closing, Commit, CommitOutcome, Due, Entry, FeedHints, FeedPage, FeedPosition, FeedStore, Glance,
-    Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport,
-    NodeStore, PageKey, Passage, PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage,
-    Ranked, RecordStore, RequestKey, RequestRecord, RequestStore, Reservation, ReservationStore, SeenNode,
-    SeenTicket, Shard, Speed, Store, StoreError, TicketName, TicketStore, Version, Wish,
+    Access, AccessCursor, AccessPage, AccessStore, Claim, Closing, Commit, CommitOutcome, Due, Entry,
+    FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Held, Hints, Indexed, Invite, InviteId,
+    InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport, NodeStore, PageKey, Passage, PlayerHints,
+    PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey,
+    RequestRecord, RequestStore, Reservation, ReservationStore, SeenNode, SeenTicket, Shard, Speed, Store,
+    StoreError, TicketName, TicketStore, Version, Wish,
 };
 use tokio::time::Instant;
 
@@ -243,6 +244,10 @@ impl PlayerStore for Metered {
         self.timed("matches_of", self.store.matches_of(player, finished, after, limit)).await
     }
 
+    async fn forget_matches_of(&self, player: &str) -> Result<(), StoreError> {
+        self.timed("forget_matches_of", self.store.forget_matches_of(player)).await
+    }
+
     async fn open_invites_of(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError> {
         self.timed("open_invites_of", self.store.open_invites_of(player, limit)).await
     }
@@ -380,7 +385,35 @@ impl ReservationStore for Metered {
 }
 
 #[async_trait]
+impl AccessStore for Metered {
+    async fn access(&self, player: &str) -> Result<Option<Access>, StoreError> {
+        self.timed("access", self.store.access(player)).await
+    }
+
+    async fn put_access(
+        &self,
+        player: &str,
+        expected: Option<&Access>,
+        next: &Access,
+    ) -> Result<Option<Access>, StoreError> {
+        self.timed("put_access", self.store.put_access(player, expected, next)).await
+    }
+
+    async fn access_changes(&self, after: AccessCursor) -> Result<AccessPage, StoreError> {
+        self.timed("access_changes", self.store.access_changes(after)).await
+    }
+}
+
+#[async_trait]
 impl RecordStore for Metered {
+    async fn remove_record(&self, player: &str) -> Result<(), StoreError> {
+        self.timed("remove_record", self.store.remove_record(player)).await
+    }
+
+    async fn unrank(&self, speed: Speed, player: &str) -> Result<(), StoreError> {
+        self.timed("unrank", self.store.unrank(speed, player)).await
+    }
+
     async fn record(&self, player: &str) -> Result<(PlayerRecord, Option<Version>), StoreError> {
         self.timed("record", self.store.record(player)).await
     }

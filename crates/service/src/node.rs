@@ -8,7 +8,9 @@ use sealing::MatchId;
 use store::keys::Signer;
 use store::{Clock, Store, Stored};
 use tokio::sync::watch;
+use wire::ApiError;
 
+use crate::admission::Admissions;
 use crate::bots::Bots;
 use crate::history::Histories;
 use crate::idempotency::RequestKeys;
@@ -18,7 +20,7 @@ use crate::readiness::Readiness;
 use crate::roster::Roster;
 use crate::stats::Stats;
 use crate::tls::Tls;
-use crate::{clockwork, pool_keeper};
+use crate::{admission, clockwork, pool_keeper};
 
 /// Connections open at once: far more than the back ends and players of one node have, and little memory
 /// when they are idle.
@@ -124,6 +126,7 @@ pub(crate) struct Node {
     pub(crate) bots: Bots,
     pub(crate) roster: Arc<Roster>,
     pub(crate) stats: Arc<Stats>,
+    pub(crate) admissions: Arc<Admissions>,
     /// True once the node is about to stop: streams end and say so.
     pub(crate) draining: watch::Receiver<bool>,
 }
@@ -133,8 +136,8 @@ impl Node {
         u64::try_from(self.config.heartbeat.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// All that the node does by itself, without being called: what time drives, its pools, and its bots. It never
-    /// ends.
+    /// All that the node does by itself, without being called: what time drives, its pools, its bots, and the
+    /// list of who may not play. It never ends.
     pub(crate) async fn by_itself(&self, readiness: Option<Arc<Readiness>>) {
         let (told, nodes) = watch::channel(Vec::new());
         let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
@@ -142,7 +145,16 @@ impl Node {
             clockwork::run(self, readiness, told),
             pool_keeper::keep_all(Arc::clone(&self.roster), store, clock, self.config.pools.clone(), nodes),
             self.bots.run(self),
+            admission::keep(self),
         );
+    }
+
+    /// Whether a player can be brought into a match, whoever acts for him.
+    ///
+    /// # Errors
+    /// PLAYER_BANNED.
+    pub(crate) fn may_play(&self, player: &str) -> Result<(), ApiError> {
+        self.admissions.may_play(player, self.clock.now_ms())
     }
 
     /// A new id: its time for order, its random part against guessing.

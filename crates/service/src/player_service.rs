@@ -1,4 +1,4 @@
-//! `PlayerService`: players, their tokens, and what the server is.
+//! `PlayerService`: players, their tokens, their data, and what the server is.
 
 use std::sync::Arc;
 
@@ -12,12 +12,13 @@ use wire::v1::player_service_server::PlayerService;
 use wire::v1::{self, ErrorReason};
 
 use crate::access::Caller;
+use crate::admission::Restriction;
 use crate::convert::time::{duration, duration_ms, timestamp};
 use crate::convert::{errors, player, request, view};
 use crate::front::REQUEST_BYTES_MAX;
 use crate::node::Node;
 use crate::transport::{HEADER_BYTES_MAX, STREAMS_PER_CONNECTION_MAX};
-use crate::{leaderboard, page, player_watch};
+use crate::{admission, bans, leaderboard, page, player_deletion, player_export, player_watch};
 
 /// The service over one node.
 pub(crate) struct Players {
@@ -62,12 +63,52 @@ impl PlayerService for Players {
         request: Request<v1::MintPlayerTokenRequest>,
     ) -> Result<Response<v1::MintPlayerTokenResponse>, Status> {
         let caller = Caller::of(&request);
-        let new = new_token(request.get_ref())?;
+        let mut new = new_token(request.get_ref())?;
+        let restriction = self.restriction(&new.player).await;
+        if restriction.is_banned(self.node.clock.now_ms()) {
+            return Err(admission::banned(&new.player).into());
+        }
+        new.issued_from_ms = Some(restriction.tokens_from_ms);
         let minted = self.node.issuer.mint(&new, self.node.clock.now_ms());
         let (token, expires_ms) = minted.map_err(not_minted)?;
         caller.acts_on(|| new.player.clone());
         let expire_time = Some(timestamp(Stamp::from_ms(expires_ms)));
         Ok(Response::new(v1::MintPlayerTokenResponse { token, expire_time }))
+    }
+
+    async fn ban_player(
+        &self,
+        request: Request<v1::BanPlayerRequest>,
+    ) -> Result<Response<v1::BanPlayerResponse>, Status> {
+        Ok(Response::new(bans::ban(&self.node, request.into_inner()).await?))
+    }
+
+    async fn unban_player(
+        &self,
+        request: Request<v1::UnbanPlayerRequest>,
+    ) -> Result<Response<v1::UnbanPlayerResponse>, Status> {
+        Ok(Response::new(bans::unban(&self.node, request.into_inner()).await?))
+    }
+
+    async fn revoke_player_tokens(
+        &self,
+        request: Request<v1::RevokePlayerTokensRequest>,
+    ) -> Result<Response<v1::RevokePlayerTokensResponse>, Status> {
+        Ok(Response::new(bans::revoke_tokens(&self.node, request.into_inner()).await?))
+    }
+
+    async fn export_player(
+        &self,
+        request: Request<v1::ExportPlayerRequest>,
+    ) -> Result<Response<v1::ExportPlayerResponse>, Status> {
+        Ok(Response::new(player_export::export(&self.node, request.get_ref()).await?))
+    }
+
+    async fn delete_player(
+        &self,
+        request: Request<v1::DeletePlayerRequest>,
+    ) -> Result<Response<v1::DeletePlayerResponse>, Status> {
+        Ok(Response::new(player_deletion::delete(&self.node, request.into_inner()).await?))
     }
 
     async fn get_server_info(
@@ -88,6 +129,16 @@ impl PlayerService for Players {
 }
 
 impl Players {
+    /// Whether a player is banned, and which of his tokens are called back, by the store's word: whoever is refused
+    /// a call on another node is refused a token here at once. While the store does not answer, as far as it is
+    /// known.
+    async fn restriction(&self, player: &str) -> Restriction {
+        match self.node.store.access(player).await {
+            Ok(access) => access.as_ref().map(Restriction::of).unwrap_or_default(),
+            Err(_) => self.node.admissions.of(player),
+        }
+    }
+
     fn limits(&self) -> v1::ServerLimits {
         let player = self.node.config.allowances.player;
         v1::ServerLimits {
@@ -132,6 +183,7 @@ fn new_token(wire: &v1::MintPlayerTokenRequest) -> Result<NewToken, ApiError> {
         scopes,
         public_key,
         age,
+        issued_from_ms: None,
     })
 }
 

@@ -18,6 +18,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tracing::warn;
 
 use crate::admin::{Admin, AdminFront, Operators};
+use crate::admission::Admissions;
 use crate::bots::Bots;
 use crate::front::Front;
 use crate::health::Health;
@@ -100,10 +101,13 @@ impl Server {
         shutdown: impl Future<Output = ()> + Send,
     ) -> Result<(), ServeError> {
         let (drain, draining) = watch::channel(false);
-        let (auth, reflection) = (self.auth(), self.reflection);
+        let admissions = Arc::default();
+        let (auth, reflection) = (self.auth(&admissions), self.reflection);
         let operators = std::mem::take(&mut self.operators);
         let id = NodeId(rand::random());
-        let node = Arc::new(self.into_node(id, draining));
+        let node = Arc::new(self.into_node(id, draining, admissions));
+        // Who is banned is so from the first call on. Where the store does not answer, no call gets far.
+        let _ = node.admissions.refresh(node.store.as_ref(), node.clock.now_ms()).await;
         let health = Health::begun().await;
         let (told, stop) = oneshot::channel();
         let operators =
@@ -162,14 +166,15 @@ impl Server {
         ended
     }
 
-    fn auth(&self) -> Auth {
-        let clock = Arc::clone(&self.clock);
+    fn auth(&self, admissions: &Arc<Admissions>) -> Auth {
+        let (clock, admissions) = (Arc::clone(&self.clock), Arc::clone(admissions));
         Auth {
             verifier: Arc::new(self.verifier()),
             api_keys: self.api_keys.clone(),
             dev: self.config.dev,
             shelters: self.config.shelters,
             clock: Arc::new(move || clock.now_ms()),
+            admission: Arc::new(move |player, now_ms| admissions.judge(player, now_ms)),
         }
     }
 
@@ -178,7 +183,12 @@ impl Server {
         self.trusted_issuer.iter().fold(own, |verifier, issuer| verifier.trusting(Arc::clone(issuer)))
     }
 
-    pub(crate) fn into_node(self, id: NodeId, draining: watch::Receiver<bool>) -> Node {
+    pub(crate) fn into_node(
+        self,
+        id: NodeId,
+        draining: watch::Receiver<bool>,
+        admissions: Arc<Admissions>,
+    ) -> Node {
         let stats = Arc::<Stats>::default();
         let started = Stamp::from_ms(self.clock.now_ms());
         let name = self.config.name.clone();
@@ -194,6 +204,7 @@ impl Server {
             histories: Arc::default(),
             keys: RequestKeys::new(self.request_secret),
             bots: Bots::default(),
+            admissions,
             draining,
         }
     }

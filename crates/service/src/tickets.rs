@@ -6,7 +6,7 @@ use matchmaker::TicketId;
 use referee::{Stamp, TimeControl};
 use sealing::{MatchId, Party};
 use store::{
-    BotFallback, PlayerRecord, PoolName, Reservation, SeenTicket, StoreError, Ticket, TicketName,
+    BotFallback, PlayerRecord, PoolName, Reservation, SeenTicket, Store, StoreError, Ticket, TicketName,
     TicketState, Wish,
 };
 use wire::ApiError;
@@ -51,10 +51,26 @@ impl Tickets {
     pub(crate) async fn create(
         &self,
         caller: &Caller,
-        mut request: v1::CreateTicketRequest,
+        request: v1::CreateTicketRequest,
     ) -> Result<v1::Ticket, ApiError> {
         let player = caller.acting(&request.player)?;
         caller.meets_strangers()?;
+        self.node.may_play(&player)?;
+        let ticket = self.enqueue(caller, player.clone(), request).await?;
+        // Who is banned meanwhile has his ticket cancelled when this node hears of it: before now, or after it.
+        if let Err(banned) = self.node.may_play(&player) {
+            take_out(self.node.store.as_ref(), &player).await.map_err(errors::store)?;
+            return Err(banned);
+        }
+        Ok(ticket)
+    }
+
+    async fn enqueue(
+        &self,
+        caller: &Caller,
+        player: String,
+        mut request: v1::CreateTicketRequest,
+    ) -> Result<v1::Ticket, ApiError> {
         let request_id = request::request_id(&request.request_id)?;
         let pool = self.pool(&request.pool)?;
         let draft = draft(caller, pool, &request)?;
@@ -118,7 +134,10 @@ impl Tickets {
         request: &v1::RenewTicketRequest,
     ) -> Result<v1::Ticket, ApiError> {
         request::request_id(&request.request_id)?;
-        let (name, _) = self.load(caller, &request.name, &request.player).await?;
+        let (name, seen) = self.load(caller, &request.name, &request.player).await?;
+        if let Some(wish) = &seen.ticket.wish {
+            self.node.may_play(&wish.party.player)?;
+        }
         let seen = self.node.store.renew_ticket(&name).await;
         let seen = self.made(seen.map_err(|error| errors::store_on(&request.name, error))?).await?;
         match seen.ticket.state {
@@ -234,6 +253,26 @@ impl Tickets {
             let what = "this server has no such pool; GetServerInfo lists them";
             ApiError::field(ErrorReason::FieldInvalid, "pool", what)
         })
+    }
+}
+
+/// Takes a player out of the pool, whatever ticket he has or is about to have. One that has been matched stays so, and
+/// never waits again.
+pub(crate) async fn take_out(store: &dyn Store, player: &str) -> Result<(), StoreError> {
+    let held = store.reservation(player).await?;
+    let name = match held.map(|held| held.by) {
+        None => return Ok(()),
+        Some(Reservation::Ticket(name)) => name,
+        Some(Reservation::Match(_)) => match holding::of(store, player).await? {
+            Some((_, Judged::Holds(Holding::Ticket(seen)))) => seen.ticket.name,
+            _ => return Ok(()),
+        },
+    };
+    let left = store.leave_ticket(&name).await?;
+    match (left.owed, left.ticket.state) {
+        (Some(owed), _) => making::make(store, &name.pool, &owed).await,
+        (None, TicketState::Matched { .. }) => Ok(()),
+        (None, _) => store.reserve(player, Some(&Reservation::Ticket(name)), None).await.map(drop),
     }
 }
 

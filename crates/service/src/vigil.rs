@@ -1,4 +1,4 @@
-//! What a stream of states waits with: a token that runs out, a node that drains, and a silence that a heartbeat
+//! What a stream of states waits with: a token that runs out or is called back, a node that drains, and a silence that a heartbeat
 //! breaks.
 
 use std::future::Future;
@@ -10,6 +10,7 @@ use wire::ApiError;
 use wire::v1::{self, ErrorReason};
 
 use crate::access::Caller;
+use crate::admission::{self, Attendance};
 use crate::convert::time::{duration, timestamp};
 use crate::node::Node;
 
@@ -19,6 +20,7 @@ pub(crate) struct Vigil {
     draining: watch::Receiver<bool>,
     quiet_since_ms: u64,
     expires_ms: u64,
+    attendance: Option<Attendance>,
 }
 
 impl Vigil {
@@ -29,6 +31,7 @@ impl Vigil {
             draining: caller.leaving(node),
             quiet_since_ms: node.clock.now_ms(),
             expires_ms: caller.expires_ms().unwrap_or(u64::MAX),
+            attendance: caller.attendance(node),
         }
     }
 
@@ -40,13 +43,13 @@ impl Vigil {
     /// Whether the caller may be told anything still.
     ///
     /// # Errors
-    /// TOKEN_EXPIRED.
+    /// TOKEN_EXPIRED, PLAYER_BANNED.
     pub(crate) fn check_token(&self) -> Result<(), ApiError> {
-        if self.node.clock.now_ms() < self.expires_ms {
-            Ok(())
-        } else {
-            Err(ApiError::new(ErrorReason::TokenExpired))
+        let now_ms = self.node.clock.now_ms();
+        if now_ms >= self.expires_ms {
+            return Err(ApiError::new(ErrorReason::TokenExpired));
         }
+        self.attendance.as_ref().map_or(Ok(()), |attendance| attendance.check(now_ms))
     }
 
     /// Waits until `changed` says that something may have changed, or the time `wake_ms` comes. True: nothing was
@@ -66,6 +69,7 @@ impl Vigil {
             _ = self.draining.wait_for(|draining| *draining) => {
                 return Err(ApiError::new(ErrorReason::ResumeElsewhere));
             }
+            () = admission::changed(self.attendance.as_mut()) => {}
             changed = changed => changed?,
             () = self.node.clock.sleep_until_ms(wake_ms) => {}
         }

@@ -18,6 +18,7 @@ use wire::v1::watch_match_response::Update;
 use wire::v1::{self, ErrorReason};
 
 use crate::access::Caller;
+use crate::admission::{self, Attendance};
 use crate::convert::time::{duration, timestamp};
 use crate::convert::view::{self, Viewer};
 use crate::convert::{errors, match_name, request, turn};
@@ -68,7 +69,7 @@ pub(crate) async fn open(
     };
     resume(&node, caller, head.resolved.saturating_sub(sent_turn))?;
     let history = node.histories.of(head);
-    let draining = caller.leaving(&node);
+    let (draining, attendance) = (caller.leaving(&node), caller.attendance(&node));
     let quiet_since_ms = node.clock.now_ms();
     let open = node.stats.stream();
     let watch = Watch {
@@ -85,6 +86,7 @@ pub(crate) async fn open(
         sent_status: None,
         quiet_since_ms,
         expires_ms: caller.expires_ms().unwrap_or(u64::MAX),
+        attendance,
         ended: false,
     };
     let first = stream::once(async move { Ok(message(Update::Snapshot(snapshot))) });
@@ -180,6 +182,7 @@ struct Watch {
     quiet_since_ms: u64,
     /// When the token that opened the stream expires.
     expires_ms: u64,
+    attendance: Option<Attendance>,
     ended: bool,
 }
 
@@ -198,12 +201,15 @@ impl Watch {
         Some(update)
     }
 
-    /// A stream lives no longer than the token that opened it.
+    /// A stream lives no longer than the token that opened it, and its player is not banned.
     fn check_token(&self) -> Result<(), ApiError> {
-        if self.node.clock.now_ms() < self.expires_ms {
-            return Ok(());
+        let now_ms = self.node.clock.now_ms();
+        let refused = |reason| Err(ApiError::resume_after(reason, self.sent_turn));
+        if now_ms >= self.expires_ms {
+            return refused(ErrorReason::TokenExpired);
         }
-        Err(ApiError::resume_after(ErrorReason::TokenExpired, self.sent_turn))
+        let admitted = self.attendance.as_ref().map_or(Ok(()), |attendance| attendance.check(now_ms));
+        admitted.or_else(|error| refused(error.reason()))
     }
 
     /// Turns first, then the end or the status, then waiting.
@@ -256,6 +262,7 @@ impl Watch {
             _ = self.draining.wait_for(|draining| *draining) => {
                 return Err(ApiError::resume_after(ErrorReason::ResumeElsewhere, self.sent_turn));
             }
+            () = admission::changed(self.attendance.as_mut()) => Woken::Change,
             hint = self.hints.changed() => {
                 Woken::Hint(hint.map_err(|_| errors::store(StoreError::NotFound))?)
             }
@@ -332,7 +339,7 @@ impl Watch {
 enum Woken {
     /// The match may have changed, as this hint says.
     Hint(Hint),
-    /// The match has changed for this client.
+    /// The match has changed for this client, or what he may see.
     Change,
     /// Nothing was sent for a heartbeat's time.
     Silence,

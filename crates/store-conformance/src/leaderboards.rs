@@ -164,3 +164,18 @@ pub async fn of_many_words_of_a_rating_at_once_the_last_one_stands(world: Arc<Wo
     assert_eq!(lines(&world, BLITZ).await, [line]);
     assert_eq!(place(&world.other, "players/ann").await, Some(0));
 }
+
+/// Others move up; and he can be ranked again, after however few matches.
+pub async fn whoever_is_taken_off_a_leaderboard_is_not_on_it(world: Arc<World>) {
+    rank(&world.store, "players/ann", 1_600_000_000, 9).await;
+    rank(&world.store, "players/bob", 1_500_000_000, 9).await;
+    for _ in 0..2 {
+        world.other.unrank(BLITZ, "players/ann").await.expect("a player can be taken off");
+        world.other.unrank(RAPID, "players/bob").await.expect("he is not on that one");
+        let line = Ranked { rank: 1, player: "players/bob".to_owned(), points_micro: 1_500_000_000 };
+        assert_eq!(lines(&world, BLITZ).await, [line]);
+        assert_eq!(place(&world.store, "players/ann").await, None);
+    }
+    rank(&world.store, "players/ann", 1_400_000_000, 1).await;
+    assert_eq!(place(&world.other, "players/ann").await, Some(1));
+}

@@ -14,6 +14,7 @@
 //! Matches come about through the referee alone: every stored head is one that real commands lead to.
 //! Promises are tried through two nodes over the same data, and those about races on real threads.
 
+mod access;
 mod claims;
 mod commits;
 mod creation;
@@ -38,6 +39,7 @@ mod world;
 
 /// The promises, each an async function of a world of its own.
 pub mod promises {
+    pub use crate::access::*;
     pub use crate::claims::*;
     pub use crate::commits::*;
     pub use crate::creation::*;
@@ -180,6 +182,7 @@ macro_rules! suite {
                 a_finished_match_never_becomes_a_live_one_again,
                 the_order_of_indexing_does_not_matter,
                 lists_of_different_players_are_apart,
+                a_list_that_was_forgotten_is_empty_and_begins_anew,
 
                 an_entry_is_in_the_feed_exactly_when_its_commit_is_stored,
                 the_feed_tells_a_match_from_its_start_to_its_end,
@@ -226,6 +229,7 @@ macro_rules! suite {
                 a_record_is_read_as_it_was_put,
                 a_record_is_put_in_the_place_of_the_version_it_was_read_at_only,
                 of_many_who_count_at_once_nobody_is_lost,
+                a_record_that_was_removed_begins_anew,
 
                 a_leaderboard_shows_the_best_first,
                 a_player_stands_by_the_rating_after_the_most_matches,
@@ -235,6 +239,15 @@ macro_rules! suite {
                 of_many_words_of_a_rating_at_once_the_last_one_stands,
 
                 matches_that_wait_are_counted,
+                whoever_is_taken_off_a_leaderboard_is_not_on_it,
+
+                nothing_is_kept_of_a_player_whom_nobody_restricts,
+                access_is_put_in_the_place_of_the_expected_only,
+                of_many_who_change_access_at_once_nobody_is_lost,
+                a_page_of_access_shows_each_player_once_in_the_order_of_the_last_changes,
+                pages_of_access_show_every_player_once,
+                a_reader_of_access_misses_nothing_while_it_changes,
+                a_reader_who_is_ahead_of_the_access_list_is_told_to_begin_again,
             ]
             [
                 a_stamp_before_the_heads_is_refused,
@@ -294,6 +307,7 @@ macro_rules! suite {
                 a_node_that_parts_is_told_of_no_more,
                 of_many_dead_nodes_the_latest_are_told_of,
                 a_node_that_is_asked_to_drain_learns_it_and_no_other_does,
+                a_ban_for_good_is_never_forgotten_and_all_else_after_its_retention,
             ]
         }
     };

@@ -117,3 +117,26 @@ pub async fn lists_of_different_players_are_apart(world: Arc<World>) {
     world.store.index_match("players/bob", finished(entry)).await.expect("a match can be indexed");
     assert_eq!(list(&world.other, None).await, [entry]);
 }
+
+/// Those of others stay, and whoever watches the player is told.
+pub async fn a_list_that_was_forgotten_is_empty_and_begins_anew(world: Arc<World>) {
+    let (over, goes_on) = (finished(live(&world, 1_000)), live(&world, 2_000));
+    for entry in [over, goes_on] {
+        index(&world.store, entry).await;
+        for player in ["players/an", "players/anna", "players/bob"] {
+            world.store.index_match(player, entry).await.expect("a match can be indexed");
+        }
+    }
+    let mut hints = world.store.watch_player(ANN).await.expect("a player can be watched");
+    for _ in 0..2 {
+        world.other.forget_matches_of(ANN).await.expect("a list can be forgotten");
+        assert_eq!(list(&world.store, None).await, []);
+    }
+    hints.changed().await.expect("the store is there");
+    for player in ["players/an", "players/anna", "players/bob"] {
+        let list = world.other.matches_of(player, None, None, 10).await;
+        assert_eq!(list, Ok(vec![goes_on, over]), "{player}");
+    }
+    index(&world.store, finished(goes_on)).await;
+    assert_eq!(list(&world.other, None).await, [finished(goes_on)]);
+}

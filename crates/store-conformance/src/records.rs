@@ -134,3 +134,16 @@ pub async fn a_record_is_never_forgotten(world: Arc<World>) {
     world.leap_ms(10 * 365 * 24 * 60 * 60 * 1_000).await;
     assert_eq!(read(&world.other, ANN).await, stored);
 }
+
+/// As that of a new player; and a change that was judged on it is judged again.
+pub async fn a_record_that_was_removed_begins_anew(world: Arc<World>) {
+    assert!(put(&world, &world.store, None, &won(5)).await);
+    let (_, version) = read(&world.store, ANN).await;
+    for _ in 0..2 {
+        world.other.remove_record(ANN).await.expect("a record can be removed");
+        assert_eq!(read(&world.store, ANN).await, (PlayerRecord::default(), None));
+    }
+    assert!(!put(&world, &world.store, version, &won(6)).await);
+    assert!(put(&world, &world.store, None, &won(1)).await);
+    assert_eq!(read(&world.other, ANN).await.0, won(1));
+}

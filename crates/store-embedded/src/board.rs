@@ -55,6 +55,13 @@ impl Boards {
         self.boards.entry(speed).or_default().put(player.into(), score);
     }
 
+    /// Takes a player off a board.
+    pub(crate) fn take(&mut self, speed: Speed, player: &str) {
+        if let Some(board) = self.boards.get_mut(&speed) {
+            board.take(player);
+        }
+    }
+
     pub(crate) fn page(&self, speed: Speed, skip: u64, limit: usize) -> Vec<Ranked> {
         self.boards.get(&speed).map(|board| board.page(skip, limit)).unwrap_or_default()
     }
@@ -72,17 +79,21 @@ fn whole_points(points_micro: u64) -> Reverse<u64> {
 
 impl Board {
     fn put(&mut self, player: Arc<str>, score: Score) {
-        if let Some(old) = self.scores.insert(Arc::clone(&player), score) {
-            let points = whole_points(old.points_micro);
-            if let Some(lines) = self.lines.get_mut(&points) {
-                lines.remove(&(Reverse(old.points_micro), Arc::clone(&player)));
-                if lines.is_empty() {
-                    self.lines.remove(&points);
-                }
-            }
-        }
+        self.take(&player);
+        self.scores.insert(Arc::clone(&player), score);
         let lines = self.lines.entry(whole_points(score.points_micro)).or_default();
         lines.insert((Reverse(score.points_micro), player));
+    }
+
+    fn take(&mut self, player: &str) {
+        let Some((player, old)) = self.scores.remove_entry(player) else { return };
+        let points = whole_points(old.points_micro);
+        if let Some(lines) = self.lines.get_mut(&points) {
+            lines.remove(&(Reverse(old.points_micro), player));
+            if lines.is_empty() {
+                self.lines.remove(&points);
+            }
+        }
     }
 
     /// How many lines come before this one.

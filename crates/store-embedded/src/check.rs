@@ -15,7 +15,7 @@ use crate::error::OpenError;
 use crate::key::{self, List};
 use crate::pool_on_disk::{self, Read};
 use crate::reading_copy::ReadingCopy;
-use crate::record;
+use crate::record::{self, ReadAccess};
 use crate::shard;
 
 /// Problems told one by one; more are only counted.
@@ -46,6 +46,10 @@ pub struct Checked {
     pub records: u64,
     /// Lines of leaderboards.
     pub ranked: u64,
+    /// Players with a ban, or whose tokens were revoked lately.
+    pub restricted: u64,
+    /// How often a finished match is not in the list of one of its players: his data were deleted.
+    pub unlisted: u64,
     /// What is wrong, a line each; the first thousand.
     pub problems: Vec<String>,
     /// How many there are.
@@ -137,13 +141,13 @@ impl Check<'_> {
         self.history(game)
     }
 
-    /// A match whose follow-ups are done is in both players' lists.
+    /// A match whose follow-ups are done is in both players' lists, unless their data were deleted.
     fn is_listed(&mut self, game: &Match) -> Result<(), fjall::Error> {
         let place = PageKey { created: game.created, match_id: game.id };
         for seat in Seat::BOTH {
             let player = &game.parties[seat].player;
             if self.view.get(Space::Lists, &key::listed(player, List::Finished, place))?.is_none() {
-                self.problem(|| format!("match {}: it is not in the list of {player}", game.id));
+                self.found.unlisted += 1;
             }
         }
         Ok(())
@@ -314,6 +318,16 @@ impl Check<'_> {
             self.found.records += 1;
             if let Err(error) = record::read_player(&value) {
                 self.problem(|| format!("the record of {}: {error}", String::from_utf8_lossy(&key)));
+            }
+        }
+        for entry in self.view.all(Space::Access) {
+            let (key, value) = entry?;
+            match record::read_access(&key, &value) {
+                Ok(ReadAccess::Player(..)) => self.found.restricted += 1,
+                Ok(ReadAccess::LastChange(_)) => {}
+                Err(error) => {
+                    self.problem(|| format!("the access of {}: {error}", String::from_utf8_lossy(&key)))
+                }
             }
         }
         for entry in self.view.all(Space::Boards) {

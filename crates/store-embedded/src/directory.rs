@@ -18,7 +18,8 @@ use crate::error::OpenError;
 ///
 /// - 1: matches, lists, invites, requests, the feed.
 /// - 2: pools, reservations, records, leaderboards; matches have an origin.
-pub(crate) const FORMAT: u32 = 2;
+/// - 3: who may not play.
+pub(crate) const FORMAT: u32 = 3;
 
 /// The oldest format that this program reads.
 const FORMAT_MIN: u32 = 1;

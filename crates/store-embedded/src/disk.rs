@@ -55,10 +55,12 @@ pub(crate) enum Space {
     Records,
     /// Speed and player → his line of the leaderboard.
     Boards,
+    /// Player → number of its last change, whether he may play; nobody → number of the last change of all.
+    Access,
 }
 
 impl Space {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Clocks,
         Self::Live,
         Self::Rest,
@@ -72,6 +74,7 @@ impl Space {
         Self::Reservations,
         Self::Records,
         Self::Boards,
+        Self::Access,
     ];
 
     /// The space's name in the engine and its place in a backup; never changes.
@@ -90,6 +93,7 @@ impl Space {
             Self::Reservations => "reservations",
             Self::Records => "records",
             Self::Boards => "boards",
+            Self::Access => "access",
         }
     }
 

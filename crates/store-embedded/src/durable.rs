@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::shard::Behind;
 use crate::single_node::SingleNode;
 use crate::writer::{Submission, Writer};
-use crate::{feed_on_disk, key, lists, pool_on_disk, record};
+use crate::{access, feed_on_disk, key, lists, pool_on_disk, record};
 
 /// Pause between two looks for what has outlived its retention, ms.
 const SWEEP_PAUSE_MS: u64 = 10_000;
@@ -228,6 +228,7 @@ impl Reader {
         }
         drop(ledger);
         pool_on_disk::restore(&view, &memory)?;
+        access::restore(&view, &memory)?;
         let mut boards = lock(&memory.boards);
         for entry in view.all(Space::Boards) {
             let (key, value) = entry?;
@@ -291,6 +292,11 @@ impl Reader {
     ) -> Result<Vec<Indexed>, StoreError> {
         let page = lists::page(&self.disk.view(), player, finished, after, limit);
         page.map_err(|error| unreadable(&error))
+    }
+
+    /// What removes all of a player's lists.
+    pub(crate) fn forget_lists(&self, player: &str) -> Result<Vec<Write>, StoreError> {
+        lists::forget_all(&self.disk.view(), player).map_err(|error| unreadable(&error))
     }
 
     /// At most `limit` of the matches whose retention had passed before `now`.

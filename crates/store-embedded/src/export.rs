@@ -5,18 +5,21 @@ use std::path::Path;
 use referee::{Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::codec::{CodecError, Keyring};
-use store::{Indexed, Invite, PlayerRecord, RequestKey, RequestRecord, Reservation, Shard, Speed, Stored};
+use store::{
+    Access, Indexed, Invite, PlayerRecord, RequestKey, RequestRecord, Reservation, Shard, Speed, Stored,
+};
 
 use crate::board::Score;
 use crate::directory::Directory;
 use crate::disk::{Space, View};
 use crate::error::OpenError;
+use crate::key;
 use crate::memory::SHARDS;
 use crate::reading_copy::ReadingCopy;
-use crate::{key, record};
+use crate::record::{self, ReadAccess};
 
 /// A store that no process has open, to be read from its beginning to its end: matches, lists, invites,
-/// requests, records, leaderboards and which match holds whom. Its feed is not in it: whoever follows one begins
+/// requests, records, leaderboards, bans and which match holds whom. Its feed is not in it: whoever follows one begins
 /// a new one. Nor are tickets, and who is held by one: whoever waits queues again. While this exists nobody else can
 /// open the store; the directory stays as it is, since what is read is a copy of the journal in the system's
 /// place for temporary files.
@@ -154,6 +157,18 @@ impl Export {
             let (record, _) = record::read_player(&value).map_err(|error| damaged("a record", error))?;
             Ok((player(&key)?, record))
         })
+    }
+
+    /// Every player with a ban, or whose tokens were revoked lately.
+    pub fn accesses(&self) -> impl Iterator<Item = Result<(String, Access), OpenError>> + '_ {
+        let entries = self.view.all(Space::Access).map(|entry| {
+            let (key, value) = entry?;
+            match record::read_access(&key, &value).map_err(|error| damaged("a player's access", error))? {
+                ReadAccess::LastChange(_) => Ok(None),
+                ReadAccess::Player(player, _, access) => Ok(Some((player, access))),
+            }
+        });
+        entries.filter_map(Result::transpose)
     }
 
     /// Every line of every leaderboard.

@@ -156,6 +156,9 @@ pub(crate) fn read_player(key: &[u8]) -> Option<&str> {
     std::str::from_utf8(key).ok()
 }
 
+/// `0`: the number of the last change of anybody's access. Before all players.
+pub(crate) const LAST_ACCESS_CHANGE: [u8; 1] = [END];
+
 /// `speed ‖ player`: a line of a leaderboard.
 pub(crate) fn ranked(speed: Speed, player: &str) -> Vec<u8> {
     [&[speed.0], player.as_bytes()].concat()

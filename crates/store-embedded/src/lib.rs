@@ -33,6 +33,7 @@
 //! good after a failed one, and is cut off from outside, at the system calls.
 #![allow(private_bounds, reason = "what is behind the memory is chosen here, by the two aliases")]
 
+mod access;
 mod backup;
 mod board;
 mod check;

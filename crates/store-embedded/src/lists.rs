@@ -31,6 +31,13 @@ pub(crate) fn forget(game: &Match) -> impl Iterator<Item = Write> {
     })
 }
 
+/// What takes all matches off a player's lists.
+pub(crate) fn forget_all(view: &View, player: &str) -> Result<Vec<Write>, fjall::Error> {
+    let range =
+        view.range(Space::Lists, &key::list(player, List::Live), &key::list_end(player, List::Finished));
+    range.map(|entry| Ok(Write::remove(Space::Lists, entry?.0))).collect()
+}
+
 /// A page of a player's list.
 pub(crate) fn page(
     view: &View,

@@ -9,6 +9,7 @@ use sealing::MatchId;
 use store::{Clock, FeedHints, FeedLimits, FeedPosition, NodeBook, Stored};
 use tokio::sync::watch;
 
+use crate::access::AccessList;
 use crate::board::Boards;
 use crate::disk::Write;
 use crate::feed::Order;
@@ -39,6 +40,7 @@ pub(crate) struct Memory {
     pub(crate) values: Mutex<Values>,
     pub(crate) pools: Pools,
     pub(crate) boards: Mutex<Boards>,
+    pub(crate) access: AccessList,
     pub(crate) turns: Turns,
     pub(crate) watchers: Mutex<Watchers>,
     nodes: Mutex<NodeBook>,
@@ -61,6 +63,7 @@ impl Memory {
             values: Mutex::default(),
             pools: Pools::default(),
             boards: Mutex::default(),
+            access: AccessList::default(),
             turns: Turns::default(),
             watchers: Mutex::default(),
             nodes: Mutex::default(),

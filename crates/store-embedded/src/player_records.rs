@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use store::{PlayerRecord, Ranked, RecordStore, Speed, StoreError, Version};
 
 use crate::board::Score;
-use crate::disk::Space;
+use crate::disk::{Space, Write};
 use crate::durable::unreadable;
 use crate::memory::lock;
 use crate::single_node::{Backing, SingleNode};
@@ -41,6 +41,12 @@ impl<B: Backing> RecordStore for SingleNode<B> {
         .await
     }
 
+    async fn remove_record(&self, player: &str) -> Result<(), StoreError> {
+        let turn = self.memory.turns.of(player).await;
+        let removal = Write::remove(Space::Records, key::player(player));
+        self.keep_value(Ok(removal), move |_| drop(turn)).await
+    }
+
     async fn rank(
         &self,
         speed: Speed,
@@ -57,6 +63,17 @@ impl<B: Backing> RecordStore for SingleNode<B> {
         let player = player.to_owned();
         self.show_once_written(writes, move |memory| {
             lock(&memory.boards).put(speed, &player, score);
+            drop(turn);
+        })
+        .await
+    }
+
+    async fn unrank(&self, speed: Speed, player: &str) -> Result<(), StoreError> {
+        let turn = self.memory.turns.of(player).await;
+        let writes = vec![Write::remove(Space::Boards, key::ranked(speed, player))];
+        let player = player.to_owned();
+        self.show_once_written(writes, move |memory| {
+            lock(&memory.boards).take(speed, &player);
             drop(turn);
         })
         .await

@@ -44,6 +44,11 @@ impl Players {
         .collect()
     }
 
+    /// Takes all matches off a player's lists.
+    pub(crate) fn forget_all(&mut self, player: &str) {
+        self.lists.remove(player);
+    }
+
     /// Takes a match that is no longer stored off both lists.
     pub(crate) fn forget(&mut self, game: &Match) {
         for seat in Seat::BOTH {

@@ -4,8 +4,8 @@ use referee::{Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::codec::{self, CodecError, Keyring, ShardClock};
 use store::{
-    FeedEntry, FeedPosition, Invite, InviteId, PlayerRecord, RequestRecord, Reservation, Speed, Stored,
-    Version,
+    Access, FeedEntry, FeedPosition, Invite, InviteId, PlayerRecord, RequestRecord, Reservation, Speed,
+    Stored, Version,
 };
 
 use rules::PerSeat;
@@ -136,6 +136,35 @@ pub(crate) fn read_player(bytes: &[u8]) -> Result<(PlayerRecord, Version), Codec
     let (nonce, record) = rest.split_first_chunk().ok_or(CodecError::Malformed)?;
     let version = Version { counter: u64::from_be_bytes(*counter), nonce: *nonce };
     Ok((codec::decode_player_record(record)?, version))
+}
+
+/// What stores whether a player may play: `number of the change ‖ record`, and the number by itself.
+pub(crate) fn put_access(player: &str, access: &Access, number: u64) -> Result<Vec<Write>, CodecError> {
+    let number = number.to_be_bytes();
+    let value = [&number[..], &codec::encode_access(access)?].concat();
+    Ok(vec![
+        Write::put(Space::Access, key::LAST_ACCESS_CHANGE, number.to_vec()),
+        Write::put(Space::Access, key::player(player), value),
+    ])
+}
+
+/// What stands in the space of players' access.
+pub(crate) enum ReadAccess {
+    /// The number of the last change of all.
+    LastChange(u64),
+    /// A player, the number of his last change, and what is kept of him.
+    Player(String, u64, Access),
+}
+
+/// Reads an entry of that space.
+pub(crate) fn read_access(key: &[u8], bytes: &[u8]) -> Result<ReadAccess, CodecError> {
+    let (number, record) = bytes.split_first_chunk().ok_or(CodecError::Malformed)?;
+    let number = u64::from_be_bytes(*number);
+    if key == key::LAST_ACCESS_CHANGE {
+        return Ok(ReadAccess::LastChange(number));
+    }
+    let player = key::read_player(key).ok_or(CodecError::Malformed)?.to_owned();
+    Ok(ReadAccess::Player(player, number, codec::decode_access(record)?))
 }
 
 /// What stores a line of a leaderboard: `points, millionths ‖ rated matches`.

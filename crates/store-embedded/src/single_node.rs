@@ -389,6 +389,19 @@ impl<B: Backing> PlayerStore for SingleNode<B> {
         }
     }
 
+    async fn forget_matches_of(&self, player: &str) -> Result<(), StoreError> {
+        match self.behind.durable() {
+            None => lock(&self.memory.players).forget_all(player),
+            Some(durable) => {
+                let whose = player.to_owned();
+                let writes = durable.read(move |reader| reader.forget_lists(&whose)).await?;
+                durable.write(writes, |_| ())?.shown().await?;
+            }
+        }
+        lock(&self.memory.watchers).tell(player);
+        Ok(())
+    }
+
     async fn open_invites_of(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError> {
         Ok(self.ledger(|ledger, _| ledger.open_invites_of(player, limit)))
     }

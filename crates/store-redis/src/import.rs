@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use referee::{Match, Now, Stamp, TurnRecord};
 use store::{
-    MatchStore as _, PlayerRecord, RecordStore as _, Reservation, ReservationStore as _, Speed, StoreError,
-    Stored, codec,
+    Access, AccessStore as _, MatchStore as _, PlayerRecord, RecordStore as _, Reservation,
+    ReservationStore as _, Speed, StoreError, Stored, codec,
 };
 
 use crate::call::Call;
@@ -123,6 +123,16 @@ impl Import<'_> {
         store.reserve(player, held.as_ref(), Some(by)).await?;
         let read = store.reservation(player).await?.map(|held| held.by);
         check(read.as_ref() == Some(by), || format!("what holds {player}"))
+    }
+
+    /// Takes over whether a player may play, and reads it back.
+    ///
+    /// # Errors
+    /// As [`Import::take`].
+    pub async fn take_access(&self, player: &str, access: &Access) -> Result<(), StoreError> {
+        let there = self.store.access(player).await?;
+        let read = self.store.put_access(player, there.as_ref(), access).await?;
+        check(read.as_ref() == Some(access), || format!("the access of {player}"))
     }
 
     /// Says that all is there. `keys` names the keys that it is served with, as of

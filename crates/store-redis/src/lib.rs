@@ -16,6 +16,7 @@
 //!
 //! `scripts/README.md` introduces the scripts; the key layout is in `names`.
 
+mod access;
 mod batch;
 mod bus;
 mod call;

@@ -2,7 +2,7 @@
 //!
 //! What one step touches carries one hash tag, the part in braces, and so lies in one slot of a cluster:
 //! `{s007}` for a shard, `{p:ann}` for a player, `{a:…}` for a caller who is none, `{q:eu}` for a pool of tickets,
-//! `{b:1}` for the leaderboard of a speed.
+//! `{b:1}` for the leaderboard of a speed, `{access}` for who may not play.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -156,6 +156,19 @@ impl Names {
     /// All of a pool, as its scripts take it.
     pub(crate) fn pool_keys(&self, place: &Place) -> Vec<String> {
         let kept = ["tickets", "changes", "until", "pool", "owed", "owing"];
+        let mut keys = kept.map(|key| self.key(place, format_args!("{key}"))).to_vec();
+        keys.push(self.fence(place));
+        keys
+    }
+
+    /// Where it lies who may not play.
+    pub(crate) fn access(&self) -> Place {
+        Place::new("access".to_owned())
+    }
+
+    /// All of who may not play, as its scripts take it.
+    pub(crate) fn access_keys(&self, place: &Place) -> Vec<String> {
+        let kept = ["players", "changes", "until", "count"];
         let mut keys = kept.map(|key| self.key(place, format_args!("{key}"))).to_vec();
         keys.push(self.fence(place));
         keys

@@ -77,6 +77,14 @@ impl PlayerStore for RedisStore {
         Ok(page)
     }
 
+    async fn forget_matches_of(&self, player: &str) -> Result<(), StoreError> {
+        let place = self.names.player(player);
+        let keys = self.names.lists(&place);
+        let channel = self.names.player_channel(&place);
+        let call = Call::new(&self.scripts.forget_lists, place, keys).telling(channel);
+        self.caller.run(call).await.map(drop)
+    }
+
     async fn open_invites_of(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError> {
         self.listed_invites(player, limit).await
     }

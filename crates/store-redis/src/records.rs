@@ -74,6 +74,12 @@ impl RecordStore for RedisStore {
         Ok(self.caller.run(call).await?.number(0)? > 0)
     }
 
+    async fn remove_record(&self, player: &str) -> Result<(), StoreError> {
+        let place = self.names.player(player);
+        let keys = vec![self.names.record(&place), self.names.fence(&place)];
+        self.caller.run(Call::new(&self.scripts.remove_record, place, keys)).await.map(drop)
+    }
+
     async fn rank(
         &self,
         speed: Speed,
@@ -91,6 +97,13 @@ impl RecordStore for RedisStore {
             0 => Ok(()),
             _ => Err(StoreError::Full { limit: RANKED_MAX, what: "players a leaderboard" }),
         }
+    }
+
+    async fn unrank(&self, speed: Speed, player: &str) -> Result<(), StoreError> {
+        let place = self.names.board(speed);
+        let keys = vec![self.names.points(&place), self.names.rated(&place), self.names.fence(&place)];
+        let call = Call::new(&self.scripts.unrank, place, keys).argument(player);
+        self.caller.run(call).await.map(drop)
     }
 
     async fn leaderboard(&self, speed: Speed, skip: u64, limit: usize) -> Result<Vec<Ranked>, StoreError> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use store::{Commit, FeedLimits, OUTAGE_MIN_MS, PoolPage, Ticket};
+use store::{Access, AccessPage, Commit, FeedLimits, OUTAGE_MIN_MS, PoolPage, Ticket};
 
 use crate::start::SHARDS;
 use crate::stored_ticket::Stage;
@@ -21,7 +21,8 @@ const FORGOTTEN_MAX: usize = 64;
 /// a look is cheap beside so many commits.
 const FEED_TRIM_EVERY: u64 = 64;
 
-/// Tickets of a pool that one look at it expires or forgets at most: the pool's owner looks many times a second.
+/// Tickets of a pool that one look at it expires or forgets at most, and players that one look at their access
+/// forgets: whoever looks does so again and again.
 const SWEPT_MAX: usize = 500;
 
 /// Claimed matches that a pool holds at most until they are made, some 700 bytes each: a pool that cannot make this
@@ -115,12 +116,19 @@ pub(crate) struct Scripts {
     pub(crate) rank: Arc<Script>,
     pub(crate) leaderboard: Arc<Script>,
     pub(crate) leaderboard_place: Arc<Script>,
+    pub(crate) forget_lists: Arc<Script>,
+    pub(crate) remove_record: Arc<Script>,
+    pub(crate) unrank: Arc<Script>,
+    pub(crate) access: Arc<Script>,
+    pub(crate) put_access: Arc<Script>,
+    pub(crate) access_changes: Arc<Script>,
 }
 
 const CLOCK: &str = include_str!("../scripts/shared/clock.lua");
 const ENVELOPE: &str = include_str!("../scripts/shared/envelope.lua");
 const FEED: &str = include_str!("../scripts/shared/feed.lua");
 const FENCE: &str = include_str!("../scripts/shared/fence.lua");
+const ACCESS: &str = include_str!("../scripts/shared/access.lua");
 const TICKET: &str = include_str!("../scripts/shared/ticket.lua");
 
 impl Scripts {
@@ -130,6 +138,7 @@ impl Scripts {
         let on_match = [time, CLOCK, ENVELOPE];
         let on_shard = [time, CLOCK];
         let on_pool = [time, FENCE, TICKET];
+        let on_access = [time, FENCE, ACCESS];
         Self {
             meta: script(&[], include_str!("../scripts/meta.lua")),
             now: script(&on_shard, include_str!("../scripts/now.lua")),
@@ -171,6 +180,12 @@ impl Scripts {
             rank: script(&[FENCE], include_str!("../scripts/rank.lua")),
             leaderboard: script(&[FENCE], include_str!("../scripts/leaderboard.lua")),
             leaderboard_place: script(&[FENCE], include_str!("../scripts/leaderboard_place.lua")),
+            forget_lists: script(&[tell, FENCE], include_str!("../scripts/forget_lists.lua")),
+            remove_record: script(&[FENCE], include_str!("../scripts/remove_record.lua")),
+            unrank: script(&[FENCE], include_str!("../scripts/unrank.lua")),
+            access: script(&on_access, include_str!("../scripts/access.lua")),
+            put_access: script(&on_access, include_str!("../scripts/put_access.lua")),
+            access_changes: script(&on_access, include_str!("../scripts/access_changes.lua")),
         }
     }
 }
@@ -216,6 +231,7 @@ impl Variant {
              local LEASE_MS, TICKET_RETENTION_MS, POOL_MAX, SWEPT_MAX = {}, {}, {}, {SWEPT_MAX}\n\
              local TICKETS_MAX, OWED_MAX, OWED_AFTER_MS = {}, {}, {}\n\
              local OWING_MAX, RANKED_MAX = {OWING_MAX}, {RANKED_MAX}\n\
+             local RESTRICTED_MAX, RESTRICTED_PAGE_MAX = {}, {}\n\
              local ALWAYS_WRITES, PUBLISH = {}, '{}'\n",
             Status::NotFound as i64,
             Status::Committed as i64,
@@ -237,6 +253,8 @@ impl Variant {
             PoolPage::TICKETS_MAX,
             PoolPage::OWED_MAX,
             PoolPage::OWED_AFTER_MS,
+            Access::PLAYERS_MAX,
+            AccessPage::PLAYERS_MAX,
             self.waits,
             self.publish(),
         )

@@ -9,6 +9,7 @@
 //! - The store's clock alone decides: no caller's clock is ever compared with a deadline.
 //! - Nothing derived from a commit is seen before the commit is as durable as the store promises.
 
+mod access;
 mod clock;
 pub mod codec;
 mod feed;
@@ -25,6 +26,7 @@ mod reservation;
 mod ticket;
 mod version;
 
+pub use access::{Access, AccessCursor, AccessPage, AccessStore, Ban};
 pub use clock::{Clock, OUTAGE_MIN_MS, ScriptedClock, SystemClock};
 pub use feed::{
     FeedEntry, FeedEvent, FeedFinish, FeedHints, FeedLimits, FeedPage, FeedPosition, FeedResume, FeedStore,
@@ -76,6 +78,7 @@ pub trait Store:
     + TicketStore
     + ReservationStore
     + RecordStore
+    + AccessStore
 {
 }
 
@@ -89,5 +92,6 @@ impl<S> Store for S where
         + TicketStore
         + ReservationStore
         + RecordStore
+        + AccessStore
 {
 }

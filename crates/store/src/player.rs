@@ -66,6 +66,9 @@ pub trait PlayerStore: Send + Sync + 'static {
         limit: usize,
     ) -> Result<Vec<Indexed>, StoreError>;
 
+    /// Takes all matches off a player's lists. One that is indexed later is listed again.
+    async fn forget_matches_of(&self, player: &str) -> Result<(), StoreError>;
+
     /// The invites that a player has made or was named in and that nobody has closed, newest first, at
     /// most `limit`. They may have expired.
     async fn open_invites_of(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError>;

@@ -29,7 +29,7 @@ pub struct Standing {
     pub updated: Stamp,
 }
 
-/// What a player has achieved. It is never forgotten.
+/// What a player has achieved. It is kept until it is removed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PlayerRecord {
     /// One for each kind of match that he has finished.
@@ -76,6 +76,9 @@ pub trait RecordStore: Send + Sync + 'static {
         nonce: [u8; 8],
     ) -> Result<bool, StoreError>;
 
+    /// Removes a player's record, whatever version it has.
+    async fn remove_record(&self, player: &str) -> Result<(), StoreError>;
+
     /// Puts a player on a leaderboard by the rating he has after `matches` rated ones. One who is there after
     /// more stays as he is, so that a late word changes nothing.
     async fn rank(
@@ -85,6 +88,9 @@ pub trait RecordStore: Send + Sync + 'static {
         points_micro: u64,
         matches: u64,
     ) -> Result<(), StoreError>;
+
+    /// Takes a player off a leaderboard, however many matches he is there after.
+    async fn unrank(&self, speed: Speed, player: &str) -> Result<(), StoreError>;
 
     /// Lines of a leaderboard, the best first, after the first `skip`; at most `limit`. Of equal ratings in the
     /// order of the names, whichever the store's is.

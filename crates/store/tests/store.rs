@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod store {
+    mod access;
     mod feed;
     mod golden;
     mod hostile;

@@ -28,10 +28,6 @@ const METADATA_MAX: usize = 4;
 /// The most bytes of a text in an error, for the same reason.
 const TEXT_BYTES_MAX: usize = 200;
 
-/// The reasons that no server sends yet: the bans that they tell of are not there.
-/// Clients may know them already; a later server sends them.
-pub const NOT_SENT_YET: [ErrorReason; 1] = [ErrorReason::PlayerBanned];
-
 /// One row of the error table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ErrorRow {
@@ -56,12 +52,6 @@ impl ErrorRow {
             None => None,
         };
         Self { reason, code, message, retry_delay }
-    }
-
-    /// Whether a server sends it: all but those [`NOT_SENT_YET`].
-    #[must_use]
-    pub fn is_sent(&self) -> bool {
-        !NOT_SENT_YET.contains(&self.reason)
     }
 
     /// The reason as `ErrorInfo` carries it: the enum's name without its prefix.
@@ -139,11 +129,13 @@ const fn entry(reason: ErrorReason) -> (Code, &'static str, Option<u64>) {
         R::GuardianRequired => {
             (Code::PermissionDenied, "this needs an adult's or a guardian's account", None)
         }
-        R::PlayerBanned => (Code::PermissionDenied, "the player is banned", None),
+        R::PlayerBanned => (Code::PermissionDenied, "the player is banned; ask who runs the game", None),
 
         R::TokenMissing => (Code::Unauthenticated, "send `authorization: Bearer <token>`", None),
         R::TokenInvalid => (Code::Unauthenticated, "the token is not valid here; get another", None),
-        R::TokenExpired => (Code::Unauthenticated, "the token has expired; get another", None),
+        R::TokenExpired => {
+            (Code::Unauthenticated, "the token has expired or was called back; get another", None)
+        }
 
         R::RateLimited => (Code::ResourceExhausted, "too many calls; slow down", Some(1_000)),
         R::TicketLimit => {

@@ -14,9 +14,7 @@ mod names;
 mod redacted;
 
 pub use codec::SmallBuffers;
-pub use error::{
-    ApiError, ERROR_DOMAIN, ErrorRow, FieldViolation, METADATA_RETRY_PUSHBACK, NOT_SENT_YET, error_rows,
-};
+pub use error::{ApiError, ERROR_DOMAIN, ErrorRow, FieldViolation, METADATA_RETRY_PUSHBACK, error_rows};
 pub use names::{Collection, NameError, is_id};
 
 /// Package `whattheshell.v1`: what players, back ends and spectators call.

@@ -42,6 +42,7 @@ struct Taken {
     requests: u64,
     records: u64,
     ranked: u64,
+    restricted: u64,
 }
 
 /// Takes over everything, and reads all of it back.
@@ -106,6 +107,11 @@ async fn take_players(export: &Export, import: &Import<'_>, taken: &mut Taken) -
         import.take_rank(line.speed, &line.player, line.points_micro, line.matches).await?;
         taken.ranked += 1;
     }
+    for access in export.accesses() {
+        let (player, access) = access?;
+        import.take_access(&player, &access).await?;
+        taken.restricted += 1;
+    }
     for held in export.held() {
         let (player, match_id) = held?;
         import.take_reservation(&player, &Reservation::Match(match_id)).await?;
@@ -162,6 +168,7 @@ fn say(taken: &Taken, keys: &Path) -> anyhow::Result<ExitCode> {
     writeln!(out, "requests           {}", taken.requests)?;
     writeln!(out, "players' records   {}", taken.records)?;
     writeln!(out, "lines of boards    {}", taken.ranked)?;
+    writeln!(out, "bans and the like  {}", taken.restricted)?;
     writeln!(out, "all of it is in the new store and was read back")?;
     writeln!(
         out,

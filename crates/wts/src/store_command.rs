@@ -96,6 +96,8 @@ fn check(data: &Path, json: bool) -> anyhow::Result<ExitCode> {
         writeln!(out, "players held       {}", found.reservations)?;
         writeln!(out, "players' records   {}", found.records)?;
         writeln!(out, "lines of boards    {}", found.ranked)?;
+        writeln!(out, "bans and the like  {}", found.restricted)?;
+        writeln!(out, "not listed         {}", found.unlisted)?;
         writeln!(out, "problems           {}", found.problem_count)?;
     }
     Ok(if found.problem_count == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -114,6 +116,8 @@ fn as_json(found: &Checked) -> serde_json::Value {
         "reservations": found.reservations,
         "records": found.records,
         "ranked": found.ranked,
+        "restricted": found.restricted,
+        "unlisted": found.unlisted,
         "problem_count": found.problem_count,
         "problems": found.problems,
     })

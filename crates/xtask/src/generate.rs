@@ -41,6 +41,7 @@ const ADMIN_PROTOS: &[&str] = &["whattheshell/admin/v1/admin_service.proto"];
 
 /// The records that stores keep. They import nothing of the API, and no descriptor set tells of them.
 const STORAGE_PROTOS: &[&str] = &[
+    "whattheshell/storage/v1/access.proto",
     "whattheshell/storage/v1/feed.proto",
     "whattheshell/storage/v1/invite.proto",
     "whattheshell/storage/v1/match.proto",

@@ -344,6 +344,7 @@ fn principal(caller: usize) -> Principal {
             player: player.to_owned(),
             scopes: Scope::ALL.to_vec(),
             public_key: None,
+            issued_ms: 0,
             expires_ms: u64::MAX,
             age: Some(AgeMark::Adult),
             is_sheltered: false,

@@ -9,11 +9,12 @@ use matchmaker::TicketId;
 use referee::{Change, FollowUp, NewMatch, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Claim, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Held,
-    Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport,
-    NodeStore, PageKey, Passage, PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage,
-    Ranked, RecordStore, RequestKey, RequestRecord, RequestStore, Reservation, ReservationStore, SeenNode,
-    SeenTicket, Shard, Speed, Store, StoreError, TicketName, TicketStore, Version, Wish,
+    Access, AccessCursor, AccessPage, AccessStore, Claim, Closing, Commit, CommitOutcome, Due, FeedHints,
+    FeedPage, FeedPosition, FeedStore, Glance, Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded,
+    MatchStore, Meeting, NodeId, NodeReport, NodeStore, PageKey, Passage, PlayerHints, PlayerRecord,
+    PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey, RequestRecord,
+    RequestStore, Reservation, ReservationStore, SeenNode, SeenTicket, Shard, Speed, Store, StoreError,
+    TicketName, TicketStore, Version, Wish,
 };
 use tokio::sync::watch;
 
@@ -56,6 +57,12 @@ pub enum Operation {
     Rank,
     Leaderboard,
     LeaderboardPlace,
+    ForgetMatchesOf,
+    RemoveRecord,
+    Unrank,
+    Access,
+    PutAccess,
+    AccessChanges,
 }
 
 /// What happens to a call.
@@ -404,6 +411,10 @@ impl PlayerStore for FaultyStore {
         self.call(Operation::MatchesOf, self.inner.matches_of(player, finished, after, limit)).await
     }
 
+    async fn forget_matches_of(&self, player: &str) -> Result<(), StoreError> {
+        self.call(Operation::ForgetMatchesOf, self.inner.forget_matches_of(player)).await
+    }
+
     async fn open_invites_of(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError> {
         self.call(Operation::OpenInvitesOf, self.inner.open_invites_of(player, limit)).await
     }
@@ -541,6 +552,10 @@ impl RecordStore for FaultyStore {
         self.call(Operation::PutRecord, self.inner.put_record(player, expected, record, nonce)).await
     }
 
+    async fn remove_record(&self, player: &str) -> Result<(), StoreError> {
+        self.call(Operation::RemoveRecord, self.inner.remove_record(player)).await
+    }
+
     async fn rank(
         &self,
         speed: Speed,
@@ -551,11 +566,35 @@ impl RecordStore for FaultyStore {
         self.call(Operation::Rank, self.inner.rank(speed, player, points_micro, matches)).await
     }
 
+    async fn unrank(&self, speed: Speed, player: &str) -> Result<(), StoreError> {
+        self.call(Operation::Unrank, self.inner.unrank(speed, player)).await
+    }
+
     async fn leaderboard(&self, speed: Speed, skip: u64, limit: usize) -> Result<Vec<Ranked>, StoreError> {
         self.call(Operation::Leaderboard, self.inner.leaderboard(speed, skip, limit)).await
     }
 
     async fn leaderboard_place(&self, speed: Speed, player: &str) -> Result<Option<u64>, StoreError> {
         self.call(Operation::LeaderboardPlace, self.inner.leaderboard_place(speed, player)).await
+    }
+}
+
+#[async_trait]
+impl AccessStore for FaultyStore {
+    async fn access(&self, player: &str) -> Result<Option<Access>, StoreError> {
+        self.call(Operation::Access, self.inner.access(player)).await
+    }
+
+    async fn put_access(
+        &self,
+        player: &str,
+        expected: Option<&Access>,
+        next: &Access,
+    ) -> Result<Option<Access>, StoreError> {
+        self.call(Operation::PutAccess, self.inner.put_access(player, expected, next)).await
+    }
+
+    async fn access_changes(&self, after: AccessCursor) -> Result<AccessPage, StoreError> {
+        self.call(Operation::AccessChanges, self.inner.access_changes(after)).await
     }
 }

@@ -8,11 +8,12 @@ use matchmaker::TicketId;
 use referee::{Change, FollowUp, NewMatch, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Claim, Clock, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance,
-    Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport,
-    NodeStore, PageKey, PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked,
-    RecordStore, RequestKey, RequestRecord, RequestStore, Reservation, ReservationStore, SeenNode,
-    SeenTicket, Shard, Speed, Store, StoreError, TicketName, TicketStore, Version, Wish,
+    Access, AccessCursor, AccessPage, AccessStore, Claim, Clock, Closing, Commit, CommitOutcome, Due,
+    FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Held, Hints, Indexed, Invite, InviteId,
+    InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport, NodeStore, PageKey, PlayerHints,
+    PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey,
+    RequestRecord, RequestStore, Reservation, ReservationStore, SeenNode, SeenTicket, Shard, Speed, Store,
+    StoreError, TicketName, TicketStore, Version, Wish,
 };
 use store_embedded::VolatileStore;
 
@@ -169,6 +170,13 @@ impl PlayerStore for ReplicatedStore {
         limit: usize,
     ) -> Result<Vec<Indexed>, StoreError> {
         self.primary().matches_of(player, finished, after, limit).await
+    }
+
+    async fn forget_matches_of(&self, player: &str) -> Result<(), StoreError> {
+        if let Some(follower) = self.follower() {
+            follower.forget_matches_of(player).await?;
+        }
+        self.primary().forget_matches_of(player).await
     }
 
     async fn open_invites_of(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError> {
@@ -330,6 +338,13 @@ impl RecordStore for ReplicatedStore {
         self.primary().put_record(player, expected, record, nonce).await
     }
 
+    async fn remove_record(&self, player: &str) -> Result<(), StoreError> {
+        if let Some(follower) = self.follower() {
+            follower.remove_record(player).await?;
+        }
+        self.primary().remove_record(player).await
+    }
+
     async fn rank(
         &self,
         speed: Speed,
@@ -343,11 +358,41 @@ impl RecordStore for ReplicatedStore {
         self.primary().rank(speed, player, points_micro, matches).await
     }
 
+    async fn unrank(&self, speed: Speed, player: &str) -> Result<(), StoreError> {
+        if let Some(follower) = self.follower() {
+            follower.unrank(speed, player).await?;
+        }
+        self.primary().unrank(speed, player).await
+    }
+
     async fn leaderboard(&self, speed: Speed, skip: u64, limit: usize) -> Result<Vec<Ranked>, StoreError> {
         self.primary().leaderboard(speed, skip, limit).await
     }
 
     async fn leaderboard_place(&self, speed: Speed, player: &str) -> Result<Option<u64>, StoreError> {
         self.primary().leaderboard_place(speed, player).await
+    }
+}
+
+#[async_trait]
+impl AccessStore for ReplicatedStore {
+    async fn access(&self, player: &str) -> Result<Option<Access>, StoreError> {
+        self.primary().access(player).await
+    }
+
+    async fn put_access(
+        &self,
+        player: &str,
+        expected: Option<&Access>,
+        next: &Access,
+    ) -> Result<Option<Access>, StoreError> {
+        if let Some(follower) = self.follower() {
+            let _ = follower.put_access(player, expected, next).await?;
+        }
+        self.primary().put_access(player, expected, next).await
+    }
+
+    async fn access_changes(&self, after: AccessCursor) -> Result<AccessPage, StoreError> {
+        self.primary().access_changes(after).await
     }
 }

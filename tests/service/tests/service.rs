@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics fails, which is what is wanted")]
 
 mod service {
+    mod back_end;
     mod every_rpc;
     mod marked;
     mod queue;
@@ -14,9 +15,12 @@ mod service {
     mod admin_nodes;
     mod aged;
     mod audited;
+    mod bans;
+    mod bans_over_redis;
     mod bot_matches;
     mod browsers;
     mod call_limits;
+    mod client_bans;
     mod client_feed;
     mod client_home;
     mod client_receipts;
@@ -28,11 +32,13 @@ mod service {
     mod client_withheld;
     mod clocks;
     mod connections;
+    mod deletions;
     mod descriptors;
     mod drained;
     mod draws;
     mod encrypted;
     mod expiry;
+    mod exports;
     mod feed;
     mod feed_over_redis;
     mod floods;
@@ -66,6 +72,7 @@ mod service {
     mod resume;
     mod revealed_secrets;
     mod reveals;
+    mod revoked_tokens;
     mod sealed_move;
     mod seats;
     mod secrecy;

@@ -48,6 +48,7 @@ impl Caller {
             player: self.player.clone(),
             scopes: Scope::ALL.to_vec(),
             public_key: None,
+            issued_ms: u64::MAX,
             expires_ms: u64::MAX,
             age: None,
             is_sheltered: false,

@@ -11,11 +11,12 @@ use matchmaker::TicketId;
 use referee::{Change, FollowUp, Match, NewMatch, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Claim, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Held,
-    Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport,
-    NodeStore, PageKey, PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked,
-    RecordStore, RequestKey, RequestRecord, RequestStore, Reservation, ReservationStore, SeenNode,
-    SeenTicket, Shard, Speed, Store, StoreError, TicketName, TicketStore, Version, Wish,
+    Access, AccessCursor, AccessPage, AccessStore, Claim, Closing, Commit, CommitOutcome, Due, FeedHints,
+    FeedPage, FeedPosition, FeedStore, Glance, Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded,
+    MatchStore, Meeting, NodeId, NodeReport, NodeStore, PageKey, PlayerHints, PlayerRecord, PlayerStore,
+    PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey, RequestRecord, RequestStore,
+    Reservation, ReservationStore, SeenNode, SeenTicket, Shard, Speed, Store, StoreError, TicketName,
+    TicketStore, Version, Wish,
 };
 
 use crate::scheduler::lock;
@@ -212,6 +213,10 @@ impl PlayerStore for Flawed {
         self.inner.matches_of(player, finished, after, limit).await
     }
 
+    async fn forget_matches_of(&self, player: &str) -> Result<(), StoreError> {
+        self.inner.forget_matches_of(player).await
+    }
+
     async fn open_invites_of(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError> {
         self.inner.open_invites_of(player, limit).await
     }
@@ -358,6 +363,10 @@ impl RecordStore for Flawed {
         self.inner.put_record(player, expected, record, nonce).await
     }
 
+    async fn remove_record(&self, player: &str) -> Result<(), StoreError> {
+        self.inner.remove_record(player).await
+    }
+
     async fn rank(
         &self,
         speed: Speed,
@@ -368,11 +377,35 @@ impl RecordStore for Flawed {
         self.inner.rank(speed, player, points_micro, matches).await
     }
 
+    async fn unrank(&self, speed: Speed, player: &str) -> Result<(), StoreError> {
+        self.inner.unrank(speed, player).await
+    }
+
     async fn leaderboard(&self, speed: Speed, skip: u64, limit: usize) -> Result<Vec<Ranked>, StoreError> {
         self.inner.leaderboard(speed, skip, limit).await
     }
 
     async fn leaderboard_place(&self, speed: Speed, player: &str) -> Result<Option<u64>, StoreError> {
         self.inner.leaderboard_place(speed, player).await
+    }
+}
+
+#[async_trait]
+impl AccessStore for Flawed {
+    async fn access(&self, player: &str) -> Result<Option<Access>, StoreError> {
+        self.inner.access(player).await
+    }
+
+    async fn put_access(
+        &self,
+        player: &str,
+        expected: Option<&Access>,
+        next: &Access,
+    ) -> Result<Option<Access>, StoreError> {
+        self.inner.put_access(player, expected, next).await
+    }
+
+    async fn access_changes(&self, after: AccessCursor) -> Result<AccessPage, StoreError> {
+        self.inner.access_changes(after).await
     }
 }

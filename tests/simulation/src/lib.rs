@@ -22,6 +22,7 @@ mod flaw;
 mod ledger;
 mod link;
 mod model;
+mod model_access;
 mod model_feed;
 mod model_pools;
 mod model_store;

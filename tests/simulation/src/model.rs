@@ -12,6 +12,7 @@ use store::{
     InviteId, Loaded, NodeBook, PageKey, RequestKey, RequestRecord, Shard, StoreError, Stored, Version,
 };
 
+use crate::model_access::ModelAccess;
 use crate::model_feed::ModelFeed;
 use crate::model_pools::{ModelPlayers, ModelPools};
 
@@ -65,6 +66,7 @@ pub(crate) struct Model {
     pub(crate) nodes: NodeBook,
     pub(crate) pools: Arc<ModelPools>,
     pub(crate) players: Arc<ModelPlayers>,
+    pub(crate) access: Arc<ModelAccess>,
 }
 
 impl Model {
@@ -79,6 +81,7 @@ impl Model {
             nodes: NodeBook::default(),
             pools: Arc::default(),
             players: Arc::default(),
+            access: Arc::default(),
         }
     }
 
@@ -288,6 +291,10 @@ impl Model {
     pub(crate) fn index_match(&mut self, player: &str, entry: Indexed) {
         let list = Arc::make_mut(&mut self.lists).entry(player.to_owned()).or_default();
         *list.entry((Reverse(entry.created), entry.match_id)).or_default() |= entry.finished;
+    }
+
+    pub(crate) fn forget_matches_of(&mut self, player: &str) {
+        Arc::make_mut(&mut self.lists).remove(player);
     }
 
     pub(crate) fn matches_of(

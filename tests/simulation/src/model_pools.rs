@@ -276,6 +276,14 @@ impl ModelPlayers {
         true
     }
 
+    pub(crate) fn remove_record(&mut self, player: &str) {
+        self.records.remove(player);
+    }
+
+    pub(crate) fn unrank(&mut self, speed: Speed, player: &str) {
+        self.boards.remove(&(speed, player.to_owned()));
+    }
+
     pub(crate) fn rank(&mut self, speed: Speed, player: &str, points_micro: u64, matches: u64) {
         let line = self.boards.entry((speed, player.to_owned())).or_insert((points_micro, matches));
         if line.1 <= matches {

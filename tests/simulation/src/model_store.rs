@@ -7,11 +7,12 @@ use matchmaker::TicketId;
 use referee::{Change, FollowUp, NewMatch, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Claim, Clock, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore, Glance,
-    Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport,
-    NodeStore, PageKey, PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked,
-    RecordStore, RequestKey, RequestRecord, RequestStore, Reservation, ReservationStore, SeenNode,
-    SeenTicket, Shard, Speed, StoreError, TicketName, TicketStore, Version, Wish,
+    Access, AccessCursor, AccessPage, AccessStore, Claim, Clock, Closing, Commit, CommitOutcome, Due,
+    FeedHints, FeedPage, FeedPosition, FeedStore, Glance, Held, Hints, Indexed, Invite, InviteId,
+    InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport, NodeStore, PageKey, PlayerHints,
+    PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey,
+    RequestRecord, RequestStore, Reservation, ReservationStore, SeenNode, SeenTicket, Shard, Speed,
+    StoreError, TicketName, TicketStore, Version, Wish,
 };
 
 use crate::link::{Link, unavailable};
@@ -253,6 +254,16 @@ impl PlayerStore for ModelStore {
         self.call(|model, _| Ok(model.matches_of(player, finished, after, limit))).await
     }
 
+    async fn forget_matches_of(&self, player: &str) -> Result<(), StoreError> {
+        let forget = |model: &mut Model, _| {
+            model.forget_matches_of(player);
+            Ok(())
+        };
+        self.call(forget).await?;
+        self.primary.tell_of_player(player);
+        Ok(())
+    }
+
     async fn open_invites_of(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError> {
         self.call(|model, clock| Ok(model.open_invites_of(player, limit, clock))).await
     }
@@ -411,6 +422,14 @@ impl RecordStore for ModelStore {
         self.call(|model, _| Ok(players(model).put_record(player, expected, record, nonce))).await
     }
 
+    async fn remove_record(&self, player: &str) -> Result<(), StoreError> {
+        let remove = |model: &mut Model, _| {
+            players(model).remove_record(player);
+            Ok(())
+        };
+        self.call(remove).await
+    }
+
     async fn rank(
         &self,
         speed: Speed,
@@ -425,11 +444,40 @@ impl RecordStore for ModelStore {
         self.call(rank).await
     }
 
+    async fn unrank(&self, speed: Speed, player: &str) -> Result<(), StoreError> {
+        let unrank = |model: &mut Model, _| {
+            players(model).unrank(speed, player);
+            Ok(())
+        };
+        self.call(unrank).await
+    }
+
     async fn leaderboard(&self, speed: Speed, skip: u64, limit: usize) -> Result<Vec<Ranked>, StoreError> {
         self.call(|model, _| Ok(model.players.leaderboard(speed, skip, limit))).await
     }
 
     async fn leaderboard_place(&self, speed: Speed, player: &str) -> Result<Option<u64>, StoreError> {
         self.call(|model, _| Ok(model.players.place(speed, player))).await
+    }
+}
+
+#[async_trait]
+impl AccessStore for ModelStore {
+    async fn access(&self, player: &str) -> Result<Option<Access>, StoreError> {
+        self.call(|model, clock| Ok(model.access.get(player, clock))).await
+    }
+
+    async fn put_access(
+        &self,
+        player: &str,
+        expected: Option<&Access>,
+        next: &Access,
+    ) -> Result<Option<Access>, StoreError> {
+        self.call(|model, clock| Ok(Arc::make_mut(&mut model.access).put(player, expected, next, clock)))
+            .await
+    }
+
+    async fn access_changes(&self, after: AccessCursor) -> Result<AccessPage, StoreError> {
+        self.call(|model, clock| Ok(Arc::make_mut(&mut model.access).page(after, clock))).await
     }
 }

@@ -1,16 +1,20 @@
 //! Credentials: each is read, judged and kept to itself.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use http::{HeaderMap, Request, Response};
 use http_body_util::BodyExt as _;
-use middleware::{Auth, AuthLayer, BackendPrincipal, Principal};
+use middleware::{Auth, AuthLayer, BackendPrincipal, Principal, Scope};
 use tonic::body::Body;
 use tonic_web::GrpcWebLayer;
 use tower::{Layer as _, ServiceExt as _, service_fn};
+use wire::ApiError;
+use wire::v1::ErrorReason;
 
 use crate::calls::{
-    BACKEND_KEY, GET_MATCH, MINT, OPERATOR_KEY, SEAL_MOVE, Seen, auth, call, error, outcome, request, token,
+    BACKEND_KEY, GET_MATCH, MINT, NOW_MS, OPERATOR_KEY, SEAL_MOVE, Seen, WATCH_MATCH, auth, call, error,
+    outcome, request, token,
 };
 
 #[tokio::test]
@@ -96,6 +100,29 @@ async fn in_development_anyone_may_mint_and_nothing_else_changes() {
     assert_eq!(outcome(dev(), request(MINT, &[("x-api-key", "wrong")])).await, "TOKEN_INVALID");
     let bearer = format!("Bearer {}", token(&[]));
     assert_eq!(outcome(dev(), request(MINT, &[("authorization", &bearer)])).await, "SCOPE_MISSING");
+}
+
+/// Also if his scope would not do; who has a key, or none is asked for, is not judged.
+#[tokio::test]
+async fn who_may_not_call_now_is_told_so_whatever_he_calls() {
+    let banned = || Auth {
+        admission: Arc::new(|player, now_ms| {
+            assert_eq!((player.player.as_str(), now_ms), ("players/p1", NOW_MS));
+            Err(ApiError::new(ErrorReason::PlayerBanned))
+        }),
+        ..auth()
+    };
+    let watcher = format!("Bearer {}", token(&[Scope::Watch]));
+    for path in [GET_MATCH, SEAL_MOVE, WATCH_MATCH, MINT] {
+        assert_eq!(outcome(banned(), request(path, &[("authorization", &watcher)])).await, "PLAYER_BANNED");
+    }
+    assert_eq!(outcome(banned(), request(GET_MATCH, &[("x-api-key", BACKEND_KEY)])).await, "backend");
+    let info = "/whattheshell.v1.PlayerService/GetServerInfo";
+    assert_eq!(outcome(banned(), request(info, &[("authorization", &watcher)])).await, "anonymous");
+    assert_eq!(
+        outcome(banned(), request(GET_MATCH, &[("authorization", "Bearer x")])).await,
+        "TOKEN_INVALID"
+    );
 }
 
 #[tokio::test]

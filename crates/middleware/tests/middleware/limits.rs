@@ -33,6 +33,7 @@ fn player(name: &str) -> Option<Principal> {
         player: name.to_owned(),
         scopes: Vec::new(),
         public_key: None,
+        issued_ms: 0,
         expires_ms: u64::MAX,
         age: None,
         is_sheltered: false,

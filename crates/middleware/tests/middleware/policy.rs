@@ -42,6 +42,10 @@ fn needs(path: &str) -> &'static str {
     match (service.rsplit_once('.').expect("a service has a package").1, method) {
         ("AdminService", _) => "operator",
         ("FeedService", _) | ("PlayerService", "MintPlayerToken") => "backend",
+        (
+            "PlayerService",
+            "BanPlayer" | "UnbanPlayer" | "RevokePlayerTokens" | "ExportPlayer" | "DeletePlayer",
+        ) => "backend",
         ("PlayerService", "GetServerInfo") | ("Health" | "ServerReflection", _) => "nothing",
         ("MatchService", "GetMatch" | "ListMatches" | "WatchMatch" | "GetTranscript") => "watch",
         ("MatchService", _) => "play",

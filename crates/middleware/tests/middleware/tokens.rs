@@ -67,6 +67,7 @@ fn a_token_names_its_player_with_all_that_was_asked_for() {
         scopes: vec![Scope::Watch, Scope::Play],
         public_key: Some([9; 32]),
         age: Some(AgeMark::Guardian),
+        issued_from_ms: None,
     };
     let (token, expires_ms) = issuer().mint(&asked, NOW_MS).expect("it can be made");
     assert_eq!(expires_ms, NOW_MS + 90_000);
@@ -74,6 +75,7 @@ fn a_token_names_its_player_with_all_that_was_asked_for() {
         player: "players/Ann.b-1_2".to_owned(),
         scopes: vec![Scope::Play, Scope::Watch],
         public_key: Some([9; 32]),
+        issued_ms: NOW_MS / 1_000 * 1_000,
         expires_ms: expires_ms + TOKEN_LEEWAY_MS,
         age: Some(AgeMark::Guardian),
         is_sheltered: false,
@@ -102,6 +104,21 @@ fn a_token_is_valid_from_its_making_to_its_end_and_a_leeway_more() {
     assert_eq!(at(expires_ms + TOKEN_LEEWAY_MS), Err(TokenError::Expired));
     assert_eq!(at(u64::MAX), Err(TokenError::Expired));
     assert_eq!(at(0), Err(TokenError::NotYetValid));
+}
+
+/// So that it is told apart from those that were called back, whichever node's clock made them.
+#[test]
+fn a_token_says_it_was_issued_no_earlier_than_is_asked_and_is_valid_all_the_same() {
+    let mint = |issued_from_ms| {
+        let token = NewToken { issued_from_ms: Some(issued_from_ms), ..NewToken::for_player("players/p1") };
+        let (token, expires_ms) = issuer().mint(&token, NOW_MS).expect("it can be made");
+        assert_eq!(expires_ms, NOW_MS + TOKEN_TTL_DEFAULT_MS);
+        verify(&token).expect("it is valid").issued_ms
+    };
+    assert_eq!(mint(0), NOW_MS / 1_000 * 1_000);
+    assert_eq!(mint(NOW_MS - 60_000), NOW_MS / 1_000 * 1_000);
+    let ahead_ms = (NOW_MS + 5_001).div_ceil(1_000) * 1_000;
+    assert_eq!(mint(NOW_MS + 5_001), ahead_ms);
 }
 
 #[test]

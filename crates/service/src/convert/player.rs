@@ -2,7 +2,7 @@
 
 use matchmaker::Rating;
 use referee::Mode;
-use store::{PlayerRecord, Standing};
+use store::{Access, Met, PlayerRecord, Standing};
 use wire::v1;
 
 use super::settings;
@@ -30,6 +30,21 @@ fn of_standing(standing: &Standing) -> v1::Standing {
         draws: standing.draws,
         update_time: Some(timestamp(standing.updated)),
     }
+}
+
+/// A player's ban, if he has one.
+pub(crate) fn ban(player: &str, access: &Access) -> Option<v1::PlayerBan> {
+    access.ban.as_ref().map(|ban| v1::PlayerBan {
+        player: player.to_owned(),
+        reason: ban.reason.clone(),
+        create_time: Some(timestamp(ban.from)),
+        end_time: ban.until.map(timestamp),
+    })
+}
+
+/// Whom a player met last.
+pub(crate) fn recent_opponent(met: &Met) -> v1::RecentOpponent {
+    v1::RecentOpponent { player: met.player.clone(), black_surplus: met.black_surplus.into() }
 }
 
 /// A rating.

@@ -141,11 +141,11 @@ async fn no_file_and_no_backup_shows_an_unresolved_move() {
 async fn a_store_of_a_newer_format_is_refused_by_name() {
     let directory = place::directory();
     fill(directory.path()).await;
-    std::fs::write(directory.path().join("format"), "3\n").expect("a file can be written");
+    std::fs::write(directory.path().join("format"), "4\n").expect("a file can be written");
     let error = place::try_open(directory.path(), &place::clock()).expect_err("it is newer");
-    assert!(matches!(error, OpenError::Newer { found: 3, known: 2, .. }), "{error}");
+    assert!(matches!(error, OpenError::Newer { found: 4, known: 3, .. }), "{error}");
     assert!(error.to_string().contains("use the newer program"), "{error}");
-    std::fs::write(directory.path().join("format"), "2\n").expect("a file can be written");
+    std::fs::write(directory.path().join("format"), "3\n").expect("a file can be written");
     place::open(directory.path(), &place::clock());
 }
 
@@ -155,18 +155,18 @@ async fn a_store_of_an_older_format_is_of_the_newest_once_it_was_opened() {
     fill(directory.path()).await;
     let format = directory.path().join("format");
     let says = |format: &Path| std::fs::read_to_string(format).expect("it can be read");
-    assert_eq!(says(&format), "2\n", "a new one is");
-    std::fs::write(&format, "1\n").expect("a file can be written");
+    assert_eq!(says(&format), "3\n", "a new one is");
+    std::fs::write(&format, "2\n").expect("a file can be written");
     assert_eq!(checked(directory.path()).problems, Vec::<String>::new());
     backup(directory.path(), &mut Vec::new()).expect("a backup can be taken");
     meddle(directory.path(), "live", |live| {
         live.insert(game::id(4).as_bytes(), b"no head").expect("it can be written");
     });
     place::try_open(directory.path(), &place::clock()).expect_err("a match is damaged");
-    assert_eq!(says(&format), "1\n", "whoever does not write leaves it");
+    assert_eq!(says(&format), "2\n", "whoever does not write leaves it");
     meddle(directory.path(), "live", |live| live.remove(game::id(4).as_bytes()).expect("it can be written"));
     place::open(directory.path(), &place::clock());
-    assert_eq!(says(&format), "2\n");
+    assert_eq!(says(&format), "3\n");
 }
 
 #[tokio::test]

@@ -18,10 +18,13 @@ use store_embedded::{EmbeddedStore, backup, check, restore};
 use crate::{game, place, players, queue};
 
 /// The file of the records as they are written today.
-const NEWEST: &str = "format-2";
+const NEWEST: &str = "format-3";
 
 /// The file of a time without tickets, and without what is kept of players.
 const WITHOUT_TICKETS: &str = "format-1";
+
+/// The file of a time without bans.
+const WITHOUT_BANS: &str = "format-2";
 
 /// Matches of the store, by what is the case with them.
 const WAITING: u8 = 1;
@@ -103,6 +106,7 @@ async fn fill(store: &EmbeddedStore) {
     let (key, record) = request();
     store.remember(key, record).await.expect("a request can be remembered");
     players::fill(store).await;
+    players::ban(store).await;
     fill_pool(store).await;
     let id = game::id(PAIRED);
     let now = store.now(id).await.expect("the time can be asked");
@@ -168,13 +172,14 @@ async fn a_backup_of_every_earlier_state_is_restored_checked_and_played_on() {
     for entry in std::fs::read_dir(folder).expect("there are backups") {
         let path = entry.expect("it can be listed").path();
         let bytes = std::fs::read(&path).expect("it can be read");
-        goes_on(&bytes, path != golden(WITHOUT_TICKETS)).await;
+        let has_bans = ![WITHOUT_TICKETS, WITHOUT_BANS].map(golden).contains(&path);
+        goes_on(&bytes, path != golden(WITHOUT_TICKETS), has_bans).await;
         tried += 1;
     }
     assert!(tried > 0);
 }
 
-async fn goes_on(bytes: &[u8], has_tickets: bool) {
+async fn goes_on(bytes: &[u8], has_tickets: bool, has_bans: bool) {
     let directory = place::directory();
     restore(directory.path(), &mut &bytes[..]).expect("it can be brought back");
     let found = check(directory.path(), &place::keyring()).expect("it can be checked");
@@ -185,8 +190,14 @@ async fn goes_on(bytes: &[u8], has_tickets: bool) {
     assert_eq!((found.listed, found.invites, found.requests), (6, 4, 1));
     assert_eq!((found.tickets, found.owed), (6 * paired, paired));
     assert_eq!((found.reservations, found.records, found.ranked), (2 * paired, paired, 2 * paired));
+    assert_eq!((found.restricted, found.unlisted), (2 * u64::from(has_bans), 0));
 
     let store = place::open(directory.path(), &place::clock());
+    if has_bans {
+        players::bans_stand(&store).await;
+    } else {
+        players::ban(&store).await;
+    }
     if has_tickets {
         tickets_stand(&store).await;
         players::stands(&store, 0).await;

@@ -2,7 +2,8 @@
 
 use referee::{Mode, Stamp};
 use store::{
-    Held, PlayerRecord, RecordStore as _, Reservation, ReservationStore as _, Speed, Standing, Version,
+    Access, AccessCursor, AccessStore as _, Ban, Held, PlayerRecord, PlayerStore as _, RecordStore as _,
+    Reservation, ReservationStore as _, Speed, Standing, Version,
 };
 use store_embedded::{EmbeddedStore, ExportedRank, check, export};
 
@@ -52,6 +53,81 @@ pub(crate) async fn stands(store: &EmbeddedStore, since_ms: u64) {
         board.iter().map(|line| (line.points_micro, line.player.as_str())).collect();
     assert_eq!(board, [(1_600_000_000, game::WHITE), (1_500_000_000, game::BLACK)]);
     assert_eq!(store.leaderboard_place(SPEED, game::BLACK).await, Ok(Some(1)));
+}
+
+fn restricted() -> [(&'static str, Access); 2] {
+    let now = Stamp::from_ms(place::START_MS);
+    let ban = Ban { from: now, until: None, reason: "spam".to_owned() };
+    let banned = Access { ban: Some(ban), done: vec![[1; 16]], changed: now, ..Access::default() };
+    let revoked = Access { tokens_from: Some(now), changed: now, ..Access::default() };
+    [(game::BLACK, banned), (game::WHITE, revoked)]
+}
+
+/// Black is banned for good, and white's tokens are revoked.
+pub(crate) async fn ban(store: &EmbeddedStore) {
+    for (player, access) in restricted() {
+        assert_eq!(store.put_access(player, None, &access).await, Ok(Some(access)));
+    }
+}
+
+/// Checks that it is so.
+pub(crate) async fn bans_stand(store: &EmbeddedStore) {
+    for (player, access) in restricted() {
+        assert_eq!(store.access(player).await, Ok(Some(access)));
+    }
+}
+
+#[tokio::test]
+async fn a_ban_is_there_in_the_next_process_and_what_is_over_is_not() {
+    let (clock, directory) = (place::clock(), place::directory());
+    let store = place::open(directory.path(), &clock);
+    ban(&store).await;
+    let read = store.access_changes(AccessCursor::default()).await.expect("changes can be read");
+    drop(store);
+    let store = place::open(directory.path(), &clock);
+    bans_stand(&store).await;
+    let on = store.access_changes(read.next).await.expect("changes can be read");
+    assert_eq!((on.changed, on.restarted), (Vec::new(), false));
+    clock.advance_ms(Access::RETENTION_MS + 1);
+    let left = store.access_changes(AccessCursor::default()).await.expect("changes can be read");
+    assert_eq!(left.changed, kept_for_good());
+    drop(store);
+    let found = check(directory.path(), &place::keyring()).expect("it can be checked");
+    assert_eq!((found.restricted, found.problems), (1, Vec::new()));
+    // The numbers of changes go on, also of one that was forgotten.
+    let store = place::open(directory.path(), &clock);
+    let on = store.access_changes(read.next).await.expect("changes can be read");
+    assert_eq!((on.changed, on.restarted, on.next), (Vec::new(), false, read.next));
+    drop(store);
+    let export = export(directory.path(), &place::keyring()).expect("it can be exported");
+    let kept: Vec<_> = export.accesses().map(|access| access.expect("it can be read")).collect();
+    assert_eq!(kept, kept_for_good());
+}
+
+/// What is kept for good.
+fn kept_for_good() -> [(String, Access); 1] {
+    let [(player, access), _] = restricted();
+    [(player.to_owned(), access)]
+}
+
+#[tokio::test]
+async fn a_player_whose_data_are_removed_is_nowhere_in_the_next_process() {
+    let (clock, directory) = (place::clock(), place::directory());
+    let store = place::open(directory.path(), &clock);
+    let rests = game::finished(&store, game::id(1), 1).await;
+    assert!(rests.head.seat_of(game::BLACK).is_some());
+    fill(&store).await;
+    store.remove_record(game::BLACK).await.expect("it can be removed");
+    store.unrank(SPEED, game::BLACK).await.expect("he can be taken off");
+    store.forget_matches_of(game::BLACK).await.expect("it can be forgotten");
+    drop(store);
+    let found = check(directory.path(), &place::keyring()).expect("it can be checked");
+    assert_eq!((found.records, found.ranked, found.unlisted, found.problems), (0, 1, 1, Vec::new()));
+    let store = place::open(directory.path(), &clock);
+    assert_eq!(store.record(game::BLACK).await, Ok((PlayerRecord::default(), None)));
+    assert_eq!(store.leaderboard_place(SPEED, game::BLACK).await, Ok(None));
+    assert_eq!(store.matches_of(game::BLACK, None, None, 9).await, Ok(Vec::new()));
+    assert_eq!(store.matches_of(game::WHITE, None, None, 9).await.map(|list| list.len()), Ok(1));
 }
 
 #[tokio::test]

@@ -8,11 +8,12 @@ use matchmaker::TicketId;
 use referee::{Change, FollowUp, NewMatch, Now, Stamp, TurnRecord};
 use sealing::MatchId;
 use store::{
-    Claim, Clock as _, Closing, Commit, CommitOutcome, Due, FeedHints, FeedPage, FeedPosition, FeedStore,
-    Held, Hints, Indexed, Invite, InviteId, InviteStore, Loaded, MatchStore, Meeting, NodeId, NodeReport,
-    NodeStore, PageKey, PlayerHints, PlayerRecord, PlayerStore, PoolCursor, PoolName, PoolPage, Ranked,
-    RecordStore, RequestKey, RequestRecord, RequestStore, Reservation, ReservationStore, ScriptedClock,
-    SeenNode, SeenTicket, Shard, Speed, StoreError, TicketName, TicketStore, Version, Wish,
+    Access, AccessCursor, AccessPage, AccessStore, Claim, Clock as _, Closing, Commit, CommitOutcome, Due,
+    FeedHints, FeedPage, FeedPosition, FeedStore, Held, Hints, Indexed, Invite, InviteId, InviteStore,
+    Loaded, MatchStore, Meeting, NodeId, NodeReport, NodeStore, PageKey, PlayerHints, PlayerRecord,
+    PlayerStore, PoolCursor, PoolName, PoolPage, Ranked, RecordStore, RequestKey, RequestRecord,
+    RequestStore, Reservation, ReservationStore, ScriptedClock, SeenNode, SeenTicket, Shard, Speed,
+    StoreError, TicketName, TicketStore, Version, Wish,
 };
 use store_embedded::EmbeddedStore;
 use tokio::sync::{Mutex, MutexGuard};
@@ -166,6 +167,10 @@ impl PlayerStore for Reopened {
         self.next().await.store().matches_of(player, finished, after, limit).await
     }
 
+    async fn forget_matches_of(&self, player: &str) -> Result<(), StoreError> {
+        self.next().await.store().forget_matches_of(player).await
+    }
+
     async fn open_invites_of(&self, player: &str, limit: usize) -> Result<Vec<Invite>, StoreError> {
         self.next().await.store().open_invites_of(player, limit).await
     }
@@ -299,6 +304,10 @@ impl RecordStore for Reopened {
         self.next().await.store().put_record(player, expected, record, nonce).await
     }
 
+    async fn remove_record(&self, player: &str) -> Result<(), StoreError> {
+        self.next().await.store().remove_record(player).await
+    }
+
     async fn rank(
         &self,
         speed: Speed,
@@ -309,11 +318,35 @@ impl RecordStore for Reopened {
         self.next().await.store().rank(speed, player, points_micro, matches).await
     }
 
+    async fn unrank(&self, speed: Speed, player: &str) -> Result<(), StoreError> {
+        self.next().await.store().unrank(speed, player).await
+    }
+
     async fn leaderboard(&self, speed: Speed, skip: u64, limit: usize) -> Result<Vec<Ranked>, StoreError> {
         self.next().await.store().leaderboard(speed, skip, limit).await
     }
 
     async fn leaderboard_place(&self, speed: Speed, player: &str) -> Result<Option<u64>, StoreError> {
         self.next().await.store().leaderboard_place(speed, player).await
+    }
+}
+
+#[async_trait]
+impl AccessStore for Reopened {
+    async fn access(&self, player: &str) -> Result<Option<Access>, StoreError> {
+        self.next().await.store().access(player).await
+    }
+
+    async fn put_access(
+        &self,
+        player: &str,
+        expected: Option<&Access>,
+        next: &Access,
+    ) -> Result<Option<Access>, StoreError> {
+        self.next().await.store().put_access(player, expected, next).await
+    }
+
+    async fn access_changes(&self, after: AccessCursor) -> Result<AccessPage, StoreError> {
+        self.next().await.store().access_changes(after).await
     }
 }

@@ -3,7 +3,8 @@
 use redis_servers::Flavor;
 use referee::Stamp;
 use store::{
-    Met, PlayerRecord, RecordStore as _, Reservation, ReservationStore as _, Speed, Standing, StoreError,
+    Access, AccessStore as _, Ban, Met, PlayerRecord, RecordStore as _, Reservation, ReservationStore as _,
+    Speed, Standing, StoreError,
 };
 
 use crate::{game, place};
@@ -33,6 +34,10 @@ async fn a_player_is_taken_over_with_record_rank_and_what_holds_him_also_again()
             import.take_record(ANN, &record).await.expect("a record is taken over");
             import.take_rank(Speed(1), ANN, 1_500_000_000 - round, round).await.expect("a rank is");
             import.take_reservation(ANN, &by).await.expect("a reservation is");
+            let ban = Ban { from: Stamp::from_ms(1_000), until: None, reason: format!("case {round}") };
+            let access = Access { ban: Some(ban), changed: Stamp::from_ms(1_000), ..Access::default() };
+            import.take_access(ANN, &access).await.expect("a ban is");
+            assert_eq!(store.access(ANN).await, Ok(Some(access)));
             assert_eq!(store.record(ANN).await.expect("it can be read").0, record);
             let lines = store.leaderboard(Speed(1), 0, 10).await.expect("a board can be read");
             assert_eq!(

@@ -10,6 +10,7 @@
 //! under the current key of a [`Keyring`], of the same length whatever it holds, so that a record shows
 //! nothing of it, not even by its size.
 
+mod access;
 mod board;
 mod entry;
 mod error;
@@ -33,6 +34,7 @@ mod record {
     include!("../generated/whattheshell.storage.v1.rs");
 }
 
+pub use access::{decode_access, encode_access};
 pub use entry::{
     ShardClock, decode_indexed, decode_request, decode_shard_clock, encode_indexed, encode_request,
     encode_shard_clock,

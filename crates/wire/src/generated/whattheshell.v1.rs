@@ -109,16 +109,17 @@ pub enum ErrorReason {
     /// `CreateTicket` with a token without age mark: no metadata.
     GuardianRequired = 26,
     /// PERMISSION_DENIED: the player is banned.
-    /// Any call with the player's token: no metadata.
+    /// Any call with the player's token, and the end of his streams: no metadata. `AcceptInvite` of an invite whose
+    /// inviter is banned, or by a back end that acts for who is: {"player": "players/ann"}.
     PlayerBanned = 27,
     /// UNAUTHENTICATED: the call has no credential.
     /// `GetMatch` without `authorization`: no metadata.
     TokenMissing = 28,
-    /// UNAUTHENTICATED: the credential is malformed, forged, revoked, not valid yet, or for another
-    /// audience.
+    /// UNAUTHENTICATED: the credential is malformed, forged, not valid yet, or for another audience.
     /// `GetMatch` with a token signed by an unknown key: no metadata.
     TokenInvalid = 29,
-    /// UNAUTHENTICATED: the token was valid and has expired; also the end of a stream whose token expires.
+    /// UNAUTHENTICATED: the token was valid and has expired or was called back; also the end of a stream whose token
+    /// is. Whoever may have another one gets it where he got this one.
     /// `WatchMatch` with turn 8 sent when the token expires: {"after_turn": "8"}.
     TokenExpired = 30,
     /// RESOURCE_EXHAUSTED: too many calls in too short a time.
@@ -4853,6 +4854,42 @@ pub struct LeaderboardEntry {
     #[prost(message, optional, tag = "3")]
     pub rating: ::core::option::Option<Rating>,
 }
+/// A ban of a player. For back ends.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PlayerBan {
+    /// `players/{player}`.
+    #[prost(string, tag = "1")]
+    pub player: ::prost::alloc::string::String,
+    /// Why, as the back end has said; at most 256 bytes. Told to nobody else.
+    #[prost(string, tag = "2")]
+    pub reason: ::prost::alloc::string::String,
+    /// From when on.
+    #[prost(message, optional, tag = "3")]
+    pub create_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Until when, exclusive. Unset: until it is lifted.
+    #[prost(message, optional, tag = "4")]
+    pub end_time: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// Somebody whom a player has met lately in a match that was found for both. For back ends.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RecentOpponent {
+    /// `players/{player}`.
+    #[prost(string, tag = "1")]
+    pub player: ::prost::alloc::string::String,
+    /// How many more of their matches the player had black than white, negative: white; -128 to 127.
+    #[prost(int32, tag = "2")]
+    pub black_surplus: i32,
+}
+/// Where a player stands on a leaderboard.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LeaderboardPlace {
+    /// Whose leaderboard.
+    #[prost(enumeration = "SpeedClass", tag = "1")]
+    pub speed: i32,
+    /// From 1; equal ratings share a rank.
+    #[prost(uint64, tag = "2")]
+    pub rank: u64,
+}
 /// A live match as its player's home screen needs it.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PlayerMatch {
@@ -5066,6 +5103,128 @@ pub struct MintPlayerTokenResponse {
     #[prost(message, optional, tag = "2")]
     pub expire_time: ::core::option::Option<::prost_types::Timestamp>,
 }
+/// Request of BanPlayer.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BanPlayerRequest {
+    /// Whom to ban, `players/{player}`. Required. Bots cannot be banned.
+    #[prost(string, tag = "1")]
+    pub player: ::prost::alloc::string::String,
+    /// Makes the call safe to repeat; see `MatchService`.
+    #[prost(string, tag = "2")]
+    pub request_id: ::prost::alloc::string::String,
+    /// For how long from now on, 1 second to 10 years. Unset: until `UnbanPlayer`.
+    #[prost(message, optional, tag = "3")]
+    pub ttl: ::core::option::Option<::prost_types::Duration>,
+    /// Why, for the back end's own use: a code, a sentence, a link to a case. At most 256 bytes, or empty.
+    #[prost(string, tag = "4")]
+    pub reason: ::prost::alloc::string::String,
+}
+/// Response of BanPlayer.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BanPlayerResponse {
+    /// The player's ban. Unset: another call has lifted it since.
+    #[prost(message, optional, tag = "1")]
+    pub ban: ::core::option::Option<PlayerBan>,
+}
+/// Request of UnbanPlayer.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UnbanPlayerRequest {
+    /// Whose ban to lift, `players/{player}`. Required.
+    #[prost(string, tag = "1")]
+    pub player: ::prost::alloc::string::String,
+    /// Makes the call safe to repeat; see `MatchService`.
+    #[prost(string, tag = "2")]
+    pub request_id: ::prost::alloc::string::String,
+}
+/// Response of UnbanPlayer.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UnbanPlayerResponse {
+    /// The player's ban. Unset: he has none; set: another call has banned him since.
+    #[prost(message, optional, tag = "1")]
+    pub ban: ::core::option::Option<PlayerBan>,
+}
+/// Request of RevokePlayerTokens.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RevokePlayerTokensRequest {
+    /// Whose tokens to call back, `players/{player}`. Required.
+    #[prost(string, tag = "1")]
+    pub player: ::prost::alloc::string::String,
+    /// Makes the call safe to repeat; see `MatchService`.
+    #[prost(string, tag = "2")]
+    pub request_id: ::prost::alloc::string::String,
+}
+/// Response of RevokePlayerTokens.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RevokePlayerTokensResponse {
+    /// Tokens whose `iat` is before this are refused; whole seconds, a few ahead of now.
+    #[prost(message, optional, tag = "1")]
+    pub tokens_from_time: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// Request of ExportPlayer.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ExportPlayerRequest {
+    /// Whose data, `players/{player}`. Required.
+    #[prost(string, tag = "1")]
+    pub player: ::prost::alloc::string::String,
+    /// The most matches to return, 1 to 100. Default 20.
+    #[prost(uint32, tag = "2")]
+    pub page_size: u32,
+    /// `next_page_token` of the answer before. Empty: the first page, which has all that is not a match.
+    #[prost(string, tag = "3")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// Response of ExportPlayer: a page. All but the matches is on the first page alone.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ExportPlayerResponse {
+    /// His name and his standings with ratings: kept until they are deleted.
+    #[prost(message, optional, tag = "1")]
+    pub player: ::core::option::Option<Player>,
+    /// His places on leaderboards, one for each speed at most.
+    #[prost(message, repeated, tag = "2")]
+    pub leaderboard_places: ::prost::alloc::vec::Vec<LeaderboardPlace>,
+    /// Whom he met last in matches that were found for him, the last one last; at most 16.
+    #[prost(message, repeated, tag = "3")]
+    pub recent_opponents: ::prost::alloc::vec::Vec<RecentOpponent>,
+    /// The matches that were counted last in his standings, `matches/{match}`, the last one last; at most 64. Some may
+    /// be forgotten.
+    #[prost(string, repeated, tag = "4")]
+    pub counted_matches: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// What holds him: his ticket or his ranked match. Empty: nothing.
+    #[prost(string, tag = "5")]
+    pub held_by: ::prost::alloc::string::String,
+    /// The ticket with which he waits or has been matched. Unset: he has none.
+    #[prost(message, optional, tag = "6")]
+    pub ticket: ::core::option::Option<Ticket>,
+    /// His open invites, made and received, newest first; at most 1,000. Invites that are closed are kept for a day, and
+    /// not by player.
+    #[prost(message, repeated, tag = "7")]
+    pub invites: ::prost::alloc::vec::Vec<Invite>,
+    /// His ban, or the one that has ended within the last day. Unset: none.
+    #[prost(message, optional, tag = "8")]
+    pub ban: ::core::option::Option<PlayerBan>,
+    /// His tokens issued before this were called back. Unset: none within the last day.
+    #[prost(message, optional, tag = "9")]
+    pub tokens_from_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// His matches, live and finished, newest first, a page of them; finished ones are kept for `match_retention`.
+    #[prost(message, repeated, tag = "10")]
+    pub matches: ::prost::alloc::vec::Vec<MatchSummary>,
+    /// To get the next page; empty on the last. Opaque.
+    #[prost(string, tag = "11")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
+/// Request of DeletePlayer.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeletePlayerRequest {
+    /// Whose data, `players/{player}`. Required.
+    #[prost(string, tag = "1")]
+    pub player: ::prost::alloc::string::String,
+    /// Makes the call safe to repeat; see `MatchService`.
+    #[prost(string, tag = "2")]
+    pub request_id: ::prost::alloc::string::String,
+}
+/// Response of DeletePlayer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeletePlayerResponse {}
 /// Request of GetServerInfo.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetServerInfoRequest {}
@@ -5328,8 +5487,8 @@ pub mod player_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Makes a token by which a client acts as one player. For back ends, which know who their players
-        /// are; a server in development mode mints for everyone. It stores nothing, so it needs no request
-        /// id: every call makes another token.
+        /// are; a server in development mode mints for everyone. A banned player gets none. It stores nothing, so
+        /// it needs no request id: every call makes another token.
         pub async fn mint_player_token(
             &mut self,
             request: impl tonic::IntoRequest<super::MintPlayerTokenRequest>,
@@ -5353,6 +5512,151 @@ pub mod player_service_client {
             req.extensions_mut()
                 .insert(
                     GrpcMethod::new("whattheshell.v1.PlayerService", "MintPlayerToken"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Bans a player. Every call with a token of his is refused with PLAYER_BANNED and his streams end with it, on
+        /// other nodes within 2 seconds; his ticket is cancelled; and whoever acts for him, nothing brings him into a match
+        /// any more, nor mints a token for him. His live matches go on by their clocks, and a back end can resign them. A
+        /// ban that he has is replaced. For back ends.
+        pub async fn ban_player(
+            &mut self,
+            request: impl tonic::IntoRequest<super::BanPlayerRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::BanPlayerResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = crate::SmallBuffers::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/whattheshell.v1.PlayerService/BanPlayer",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("whattheshell.v1.PlayerService", "BanPlayer"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Lifts a player's ban, if he has one. For back ends.
+        pub async fn unban_player(
+            &mut self,
+            request: impl tonic::IntoRequest<super::UnbanPlayerRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::UnbanPlayerResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = crate::SmallBuffers::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/whattheshell.v1.PlayerService/UnbanPlayer",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("whattheshell.v1.PlayerService", "UnbanPlayer"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Calls back every token of a player that was minted before: calls with it are refused with TOKEN_EXPIRED and its
+        /// streams end with it, on other nodes within 2 seconds. Tokens that are minted after are good at once; of those
+        /// that another issuer makes, the ones issued 6 seconds later. For back ends.
+        pub async fn revoke_player_tokens(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RevokePlayerTokensRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RevokePlayerTokensResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = crate::SmallBuffers::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/whattheshell.v1.PlayerService/RevokePlayerTokens",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "whattheshell.v1.PlayerService",
+                        "RevokePlayerTokens",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Everything that the server keeps of a player. What was played in a match is had by `GetTranscript`. For back
+        /// ends.
+        pub async fn export_player(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ExportPlayerRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ExportPlayerResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = crate::SmallBuffers::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/whattheshell.v1.PlayerService/ExportPlayer",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("whattheshell.v1.PlayerService", "ExportPlayer"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Deletes everything that the server keeps of a player alone: his ticket is cancelled, his open invites are
+        /// revoked or declined, his live matches resigned, and his standings, lists, lines of leaderboards and ban are
+        /// removed; his tokens are called back. What is not his alone stays as long as it would have: finished matches with
+        /// their transcripts, closed invites, and others' recent opponents. For a day the server remembers the request, and
+        /// that his tokens are called back. Whoever plays under the name again begins anew, and so does a match of his that
+        /// ends later. If a call gets no answer, repeat it: it goes on where it was. For back ends.
+        pub async fn delete_player(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DeletePlayerRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DeletePlayerResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = crate::SmallBuffers::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/whattheshell.v1.PlayerService/DeletePlayer",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("whattheshell.v1.PlayerService", "DeletePlayer"),
                 );
             self.inner.unary(req, path, codec).await
         }
@@ -5433,13 +5737,64 @@ pub mod player_service_server {
             tonic::Status,
         >;
         /// Makes a token by which a client acts as one player. For back ends, which know who their players
-        /// are; a server in development mode mints for everyone. It stores nothing, so it needs no request
-        /// id: every call makes another token.
+        /// are; a server in development mode mints for everyone. A banned player gets none. It stores nothing, so
+        /// it needs no request id: every call makes another token.
         async fn mint_player_token(
             &self,
             request: tonic::Request<super::MintPlayerTokenRequest>,
         ) -> std::result::Result<
             tonic::Response<super::MintPlayerTokenResponse>,
+            tonic::Status,
+        >;
+        /// Bans a player. Every call with a token of his is refused with PLAYER_BANNED and his streams end with it, on
+        /// other nodes within 2 seconds; his ticket is cancelled; and whoever acts for him, nothing brings him into a match
+        /// any more, nor mints a token for him. His live matches go on by their clocks, and a back end can resign them. A
+        /// ban that he has is replaced. For back ends.
+        async fn ban_player(
+            &self,
+            request: tonic::Request<super::BanPlayerRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::BanPlayerResponse>,
+            tonic::Status,
+        >;
+        /// Lifts a player's ban, if he has one. For back ends.
+        async fn unban_player(
+            &self,
+            request: tonic::Request<super::UnbanPlayerRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::UnbanPlayerResponse>,
+            tonic::Status,
+        >;
+        /// Calls back every token of a player that was minted before: calls with it are refused with TOKEN_EXPIRED and its
+        /// streams end with it, on other nodes within 2 seconds. Tokens that are minted after are good at once; of those
+        /// that another issuer makes, the ones issued 6 seconds later. For back ends.
+        async fn revoke_player_tokens(
+            &self,
+            request: tonic::Request<super::RevokePlayerTokensRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RevokePlayerTokensResponse>,
+            tonic::Status,
+        >;
+        /// Everything that the server keeps of a player. What was played in a match is had by `GetTranscript`. For back
+        /// ends.
+        async fn export_player(
+            &self,
+            request: tonic::Request<super::ExportPlayerRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ExportPlayerResponse>,
+            tonic::Status,
+        >;
+        /// Deletes everything that the server keeps of a player alone: his ticket is cancelled, his open invites are
+        /// revoked or declined, his live matches resigned, and his standings, lists, lines of leaderboards and ban are
+        /// removed; his tokens are called back. What is not his alone stays as long as it would have: finished matches with
+        /// their transcripts, closed invites, and others' recent opponents. For a day the server remembers the request, and
+        /// that his tokens are called back. Whoever plays under the name again begins anew, and so does a match of his that
+        /// ends later. If a call gets no answer, repeat it: it goes on where it was. For back ends.
+        async fn delete_player(
+            &self,
+            request: tonic::Request<super::DeletePlayerRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DeletePlayerResponse>,
             tonic::Status,
         >;
         /// What the server is and can do, its time and its public keys. For everyone, without a token.
@@ -5696,6 +6051,232 @@ pub mod player_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = MintPlayerTokenSvc(inner);
+                        let codec = crate::SmallBuffers::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/whattheshell.v1.PlayerService/BanPlayer" => {
+                    #[allow(non_camel_case_types)]
+                    struct BanPlayerSvc<T: PlayerService>(pub Arc<T>);
+                    impl<
+                        T: PlayerService,
+                    > tonic::server::UnaryService<super::BanPlayerRequest>
+                    for BanPlayerSvc<T> {
+                        type Response = super::BanPlayerResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::BanPlayerRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as PlayerService>::ban_player(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = BanPlayerSvc(inner);
+                        let codec = crate::SmallBuffers::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/whattheshell.v1.PlayerService/UnbanPlayer" => {
+                    #[allow(non_camel_case_types)]
+                    struct UnbanPlayerSvc<T: PlayerService>(pub Arc<T>);
+                    impl<
+                        T: PlayerService,
+                    > tonic::server::UnaryService<super::UnbanPlayerRequest>
+                    for UnbanPlayerSvc<T> {
+                        type Response = super::UnbanPlayerResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::UnbanPlayerRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as PlayerService>::unban_player(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = UnbanPlayerSvc(inner);
+                        let codec = crate::SmallBuffers::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/whattheshell.v1.PlayerService/RevokePlayerTokens" => {
+                    #[allow(non_camel_case_types)]
+                    struct RevokePlayerTokensSvc<T: PlayerService>(pub Arc<T>);
+                    impl<
+                        T: PlayerService,
+                    > tonic::server::UnaryService<super::RevokePlayerTokensRequest>
+                    for RevokePlayerTokensSvc<T> {
+                        type Response = super::RevokePlayerTokensResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::RevokePlayerTokensRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as PlayerService>::revoke_player_tokens(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = RevokePlayerTokensSvc(inner);
+                        let codec = crate::SmallBuffers::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/whattheshell.v1.PlayerService/ExportPlayer" => {
+                    #[allow(non_camel_case_types)]
+                    struct ExportPlayerSvc<T: PlayerService>(pub Arc<T>);
+                    impl<
+                        T: PlayerService,
+                    > tonic::server::UnaryService<super::ExportPlayerRequest>
+                    for ExportPlayerSvc<T> {
+                        type Response = super::ExportPlayerResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ExportPlayerRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as PlayerService>::export_player(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ExportPlayerSvc(inner);
+                        let codec = crate::SmallBuffers::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/whattheshell.v1.PlayerService/DeletePlayer" => {
+                    #[allow(non_camel_case_types)]
+                    struct DeletePlayerSvc<T: PlayerService>(pub Arc<T>);
+                    impl<
+                        T: PlayerService,
+                    > tonic::server::UnaryService<super::DeletePlayerRequest>
+                    for DeletePlayerSvc<T> {
+                        type Response = super::DeletePlayerResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::DeletePlayerRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as PlayerService>::delete_player(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = DeletePlayerSvc(inner);
                         let codec = crate::SmallBuffers::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -16,16 +16,14 @@ fn the_documented_table_is_made_from_the_code() {
          is stable; match on it, not on the message. `INVALID_ARGUMENT` comes with a \
          `google.rpc.BadRequest` that names the fields at fault, `FAILED_PRECONDITION` with a \
          `google.rpc.PreconditionFailure` that names the resource. Where a time to try again is given, \
-         `google.rpc.RetryInfo` says it. `error_reason.proto` has a worked example of each. \
-         Reasons marked *not yet* are those of a later server: this one never sends them.\n\n\
+         `google.rpc.RetryInfo` says it. `error_reason.proto` has a worked example of each.\n\n\
          | reason | gRPC code | try again after | what is wrong, what to do |\n\
          | --- | --- | --- | --- |\n",
     );
     for row in error_rows() {
         let retry = row.retry_delay.map_or("–".to_owned(), |delay| format!("{} ms", delay.as_millis()));
         let code = format!("{:?}", row.code);
-        let sent = if row.is_sent() { "" } else { ", *not yet*" };
-        writeln!(page, "| `{}`{sent} | {code} | {retry} | {} |", row.name(), row.message).unwrap();
+        writeln!(page, "| `{}` | {code} | {retry} | {} |", row.name(), row.message).unwrap();
     }
     expect_file!["../../../../docs/errors.md"].assert_eq(&page);
 }

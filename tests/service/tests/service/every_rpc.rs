@@ -137,6 +137,22 @@ pub(crate) fn request(rpc: &Rpc, subject: &Subject) -> Vec<u8> {
             let speed = v1::SpeedClass::Rapid.into();
             v1::ListLeaderboardRequest { speed, around_player: player, ..Default::default() }.encode_to_vec()
         }
+        // Without a request id they are refused: each would change what the player can do.
+        ("PlayerService", "BanPlayer") => {
+            v1::BanPlayerRequest { player, ..Default::default() }.encode_to_vec()
+        }
+        ("PlayerService", "UnbanPlayer") => {
+            v1::UnbanPlayerRequest { player, ..Default::default() }.encode_to_vec()
+        }
+        ("PlayerService", "RevokePlayerTokens") => {
+            v1::RevokePlayerTokensRequest { player, ..Default::default() }.encode_to_vec()
+        }
+        ("PlayerService", "DeletePlayer") => {
+            v1::DeletePlayerRequest { player, ..Default::default() }.encode_to_vec()
+        }
+        ("PlayerService", "ExportPlayer") => {
+            v1::ExportPlayerRequest { player, ..Default::default() }.encode_to_vec()
+        }
         ("PlayerService", "GetServerInfo") | ("FeedService", "WatchFeed") => Vec::new(),
         ("Health", _) => HealthCheckRequest::default().encode_to_vec(),
         ("ServerReflection", _) => {

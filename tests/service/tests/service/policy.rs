@@ -18,6 +18,7 @@ async fn callers(cluster: &Cluster) -> Vec<(Caller, Option<Principal>)> {
             player: "players/pat".to_owned(),
             scopes,
             public_key: None,
+            issued_ms: 0,
             expires_ms: u64::MAX,
             age: None,
             is_sheltered: false,

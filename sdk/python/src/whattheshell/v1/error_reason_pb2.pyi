@@ -139,19 +139,20 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_PLAYER_BANNED: _ErrorReason.ValueType  # 27
     """PERMISSION_DENIED: the player is banned.
-    Any call with the player's token: no metadata.
+    Any call with the player's token, and the end of his streams: no metadata. `AcceptInvite` of an invite whose
+    inviter is banned, or by a back end that acts for who is: {"player": "players/ann"}.
     """
     ERROR_REASON_TOKEN_MISSING: _ErrorReason.ValueType  # 28
     """UNAUTHENTICATED: the call has no credential.
     `GetMatch` without `authorization`: no metadata.
     """
     ERROR_REASON_TOKEN_INVALID: _ErrorReason.ValueType  # 29
-    """UNAUTHENTICATED: the credential is malformed, forged, revoked, not valid yet, or for another
-    audience.
+    """UNAUTHENTICATED: the credential is malformed, forged, not valid yet, or for another audience.
     `GetMatch` with a token signed by an unknown key: no metadata.
     """
     ERROR_REASON_TOKEN_EXPIRED: _ErrorReason.ValueType  # 30
-    """UNAUTHENTICATED: the token was valid and has expired; also the end of a stream whose token expires.
+    """UNAUTHENTICATED: the token was valid and has expired or was called back; also the end of a stream whose token
+    is. Whoever may have another one gets it where he got this one.
     `WatchMatch` with turn 8 sent when the token expires: {"after_turn": "8"}.
     """
     ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 31
@@ -351,19 +352,20 @@ ERROR_REASON_GUARDIAN_REQUIRED: ErrorReason.ValueType  # 26
 """
 ERROR_REASON_PLAYER_BANNED: ErrorReason.ValueType  # 27
 """PERMISSION_DENIED: the player is banned.
-Any call with the player's token: no metadata.
+Any call with the player's token, and the end of his streams: no metadata. `AcceptInvite` of an invite whose
+inviter is banned, or by a back end that acts for who is: {"player": "players/ann"}.
 """
 ERROR_REASON_TOKEN_MISSING: ErrorReason.ValueType  # 28
 """UNAUTHENTICATED: the call has no credential.
 `GetMatch` without `authorization`: no metadata.
 """
 ERROR_REASON_TOKEN_INVALID: ErrorReason.ValueType  # 29
-"""UNAUTHENTICATED: the credential is malformed, forged, revoked, not valid yet, or for another
-audience.
+"""UNAUTHENTICATED: the credential is malformed, forged, not valid yet, or for another audience.
 `GetMatch` with a token signed by an unknown key: no metadata.
 """
 ERROR_REASON_TOKEN_EXPIRED: ErrorReason.ValueType  # 30
-"""UNAUTHENTICATED: the token was valid and has expired; also the end of a stream whose token expires.
+"""UNAUTHENTICATED: the token was valid and has expired or was called back; also the end of a stream whose token
+is. Whoever may have another one gets it where he got this one.
 `WatchMatch` with turn 8 sent when the token expires: {"after_turn": "8"}.
 """
 ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 31

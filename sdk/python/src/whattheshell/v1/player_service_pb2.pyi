@@ -218,6 +218,96 @@ class LeaderboardEntry(_message.Message):
 Global___LeaderboardEntry: _TypeAlias = LeaderboardEntry  # noqa: Y015
 
 @_typing.final
+class PlayerBan(_message.Message):
+    """A ban of a player. For back ends."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    CREATE_TIME_FIELD_NUMBER: _builtins.int
+    END_TIME_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """`players/{player}`."""
+    reason: _builtins.str
+    """Why, as the back end has said; at most 256 bytes. Told to nobody else."""
+    @_builtins.property
+    def create_time(self) -> _timestamp_pb2.Timestamp:
+        """From when on."""
+
+    @_builtins.property
+    def end_time(self) -> _timestamp_pb2.Timestamp:
+        """Until when, exclusive. Unset: until it is lifted."""
+
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        create_time: _timestamp_pb2.Timestamp | None = ...,
+        end_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "end_time", b"end_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "end_time", b"end_time", "player", b"player", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlayerBan: _TypeAlias = PlayerBan  # noqa: Y015
+
+@_typing.final
+class RecentOpponent(_message.Message):
+    """Somebody whom a player has met lately in a match that was found for both. For back ends."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    BLACK_SURPLUS_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """`players/{player}`."""
+    black_surplus: _builtins.int
+    """How many more of their matches the player had black than white, negative: white; -128 to 127."""
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        black_surplus: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["black_surplus", b"black_surplus", "player", b"player"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RecentOpponent: _TypeAlias = RecentOpponent  # noqa: Y015
+
+@_typing.final
+class LeaderboardPlace(_message.Message):
+    """Where a player stands on a leaderboard."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SPEED_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    speed: Global___SpeedClass.ValueType
+    """Whose leaderboard."""
+    rank: _builtins.int
+    """From 1; equal ratings share a rank."""
+    def __init__(
+        self,
+        *,
+        speed: Global___SpeedClass.ValueType = ...,
+        rank: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rank", b"rank", "speed", b"speed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LeaderboardPlace: _TypeAlias = LeaderboardPlace  # noqa: Y015
+
+@_typing.final
 class PlayerMatch(_message.Message):
     """A live match as its player's home screen needs it."""
 
@@ -698,6 +788,323 @@ class MintPlayerTokenResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___MintPlayerTokenResponse: _TypeAlias = MintPlayerTokenResponse  # noqa: Y015
+
+@_typing.final
+class BanPlayerRequest(_message.Message):
+    """Request of BanPlayer."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    TTL_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """Whom to ban, `players/{player}`. Required. Bots cannot be banned."""
+    request_id: _builtins.str
+    """Makes the call safe to repeat; see `MatchService`."""
+    reason: _builtins.str
+    """Why, for the back end's own use: a code, a sentence, a link to a case. At most 256 bytes, or empty."""
+    @_builtins.property
+    def ttl(self) -> _duration_pb2.Duration:
+        """For how long from now on, 1 second to 10 years. Unset: until `UnbanPlayer`."""
+
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+        ttl: _duration_pb2.Duration | None = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ttl", b"ttl"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player", b"player", "reason", b"reason", "request_id", b"request_id", "ttl", b"ttl"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BanPlayerRequest: _TypeAlias = BanPlayerRequest  # noqa: Y015
+
+@_typing.final
+class BanPlayerResponse(_message.Message):
+    """Response of BanPlayer."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BAN_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def ban(self) -> Global___PlayerBan:
+        """The player's ban. Unset: another call has lifted it since."""
+
+    def __init__(
+        self,
+        *,
+        ban: Global___PlayerBan | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ban", b"ban"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ban", b"ban"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BanPlayerResponse: _TypeAlias = BanPlayerResponse  # noqa: Y015
+
+@_typing.final
+class UnbanPlayerRequest(_message.Message):
+    """Request of UnbanPlayer."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """Whose ban to lift, `players/{player}`. Required."""
+    request_id: _builtins.str
+    """Makes the call safe to repeat; see `MatchService`."""
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player", b"player", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnbanPlayerRequest: _TypeAlias = UnbanPlayerRequest  # noqa: Y015
+
+@_typing.final
+class UnbanPlayerResponse(_message.Message):
+    """Response of UnbanPlayer."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BAN_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def ban(self) -> Global___PlayerBan:
+        """The player's ban. Unset: he has none; set: another call has banned him since."""
+
+    def __init__(
+        self,
+        *,
+        ban: Global___PlayerBan | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ban", b"ban"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ban", b"ban"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnbanPlayerResponse: _TypeAlias = UnbanPlayerResponse  # noqa: Y015
+
+@_typing.final
+class RevokePlayerTokensRequest(_message.Message):
+    """Request of RevokePlayerTokens."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """Whose tokens to call back, `players/{player}`. Required."""
+    request_id: _builtins.str
+    """Makes the call safe to repeat; see `MatchService`."""
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player", b"player", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RevokePlayerTokensRequest: _TypeAlias = RevokePlayerTokensRequest  # noqa: Y015
+
+@_typing.final
+class RevokePlayerTokensResponse(_message.Message):
+    """Response of RevokePlayerTokens."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKENS_FROM_TIME_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tokens_from_time(self) -> _timestamp_pb2.Timestamp:
+        """Tokens whose `iat` is before this are refused; whole seconds, a few ahead of now."""
+
+    def __init__(
+        self,
+        *,
+        tokens_from_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tokens_from_time", b"tokens_from_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tokens_from_time", b"tokens_from_time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RevokePlayerTokensResponse: _TypeAlias = RevokePlayerTokensResponse  # noqa: Y015
+
+@_typing.final
+class ExportPlayerRequest(_message.Message):
+    """Request of ExportPlayer."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """Whose data, `players/{player}`. Required."""
+    page_size: _builtins.int
+    """The most matches to return, 1 to 100. Default 20."""
+    page_token: _builtins.str
+    """`next_page_token` of the answer before. Empty: the first page, which has all that is not a match."""
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "player", b"player"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExportPlayerRequest: _TypeAlias = ExportPlayerRequest  # noqa: Y015
+
+@_typing.final
+class ExportPlayerResponse(_message.Message):
+    """Response of ExportPlayer: a page. All but the matches is on the first page alone."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    LEADERBOARD_PLACES_FIELD_NUMBER: _builtins.int
+    RECENT_OPPONENTS_FIELD_NUMBER: _builtins.int
+    COUNTED_MATCHES_FIELD_NUMBER: _builtins.int
+    HELD_BY_FIELD_NUMBER: _builtins.int
+    TICKET_FIELD_NUMBER: _builtins.int
+    INVITES_FIELD_NUMBER: _builtins.int
+    BAN_FIELD_NUMBER: _builtins.int
+    TOKENS_FROM_TIME_FIELD_NUMBER: _builtins.int
+    MATCHES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    held_by: _builtins.str
+    """What holds him: his ticket or his ranked match. Empty: nothing."""
+    next_page_token: _builtins.str
+    """To get the next page; empty on the last. Opaque."""
+    @_builtins.property
+    def player(self) -> Global___Player:
+        """His name and his standings with ratings: kept until they are deleted."""
+
+    @_builtins.property
+    def leaderboard_places(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeaderboardPlace]:
+        """His places on leaderboards, one for each speed at most."""
+
+    @_builtins.property
+    def recent_opponents(self) -> _containers.RepeatedCompositeFieldContainer[Global___RecentOpponent]:
+        """Whom he met last in matches that were found for him, the last one last; at most 16."""
+
+    @_builtins.property
+    def counted_matches(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The matches that were counted last in his standings, `matches/{match}`, the last one last; at most 64. Some may
+        be forgotten.
+        """
+
+    @_builtins.property
+    def ticket(self) -> _matchmaking_service_pb2.Ticket:
+        """The ticket with which he waits or has been matched. Unset: he has none."""
+
+    @_builtins.property
+    def invites(self) -> _containers.RepeatedCompositeFieldContainer[_matchmaking_service_pb2.Invite]:
+        """His open invites, made and received, newest first; at most 1,000. Invites that are closed are kept for a day, and
+        not by player.
+        """
+
+    @_builtins.property
+    def ban(self) -> Global___PlayerBan:
+        """His ban, or the one that has ended within the last day. Unset: none."""
+
+    @_builtins.property
+    def tokens_from_time(self) -> _timestamp_pb2.Timestamp:
+        """His tokens issued before this were called back. Unset: none within the last day."""
+
+    @_builtins.property
+    def matches(self) -> _containers.RepeatedCompositeFieldContainer[_game_pb2.MatchSummary]:
+        """His matches, live and finished, newest first, a page of them; finished ones are kept for `match_retention`."""
+
+    def __init__(
+        self,
+        *,
+        player: Global___Player | None = ...,
+        leaderboard_places: _abc.Iterable[Global___LeaderboardPlace] | None = ...,
+        recent_opponents: _abc.Iterable[Global___RecentOpponent] | None = ...,
+        counted_matches: _abc.Iterable[_builtins.str] | None = ...,
+        held_by: _builtins.str = ...,
+        ticket: _matchmaking_service_pb2.Ticket | None = ...,
+        invites: _abc.Iterable[_matchmaking_service_pb2.Invite] | None = ...,
+        ban: Global___PlayerBan | None = ...,
+        tokens_from_time: _timestamp_pb2.Timestamp | None = ...,
+        matches: _abc.Iterable[_game_pb2.MatchSummary] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ban", b"ban", "player", b"player", "ticket", b"ticket", "tokens_from_time", b"tokens_from_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ban", b"ban", "counted_matches", b"counted_matches", "held_by", b"held_by", "invites", b"invites", "leaderboard_places", b"leaderboard_places", "matches", b"matches", "next_page_token", b"next_page_token", "player", b"player", "recent_opponents", b"recent_opponents", "ticket", b"ticket", "tokens_from_time", b"tokens_from_time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExportPlayerResponse: _TypeAlias = ExportPlayerResponse  # noqa: Y015
+
+@_typing.final
+class DeletePlayerRequest(_message.Message):
+    """Request of DeletePlayer."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """Whose data, `players/{player}`. Required."""
+    request_id: _builtins.str
+    """Makes the call safe to repeat; see `MatchService`."""
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        request_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player", b"player", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeletePlayerRequest: _TypeAlias = DeletePlayerRequest  # noqa: Y015
+
+@_typing.final
+class DeletePlayerResponse(_message.Message):
+    """Response of DeletePlayer."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeletePlayerResponse: _TypeAlias = DeletePlayerResponse  # noqa: Y015
 
 @_typing.final
 class GetServerInfoRequest(_message.Message):

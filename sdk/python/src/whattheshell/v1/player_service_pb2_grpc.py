@@ -55,6 +55,31 @@ class PlayerServiceStub:
                 request_serializer=whattheshell_dot_v1_dot_player__service__pb2.MintPlayerTokenRequest.SerializeToString,
                 response_deserializer=whattheshell_dot_v1_dot_player__service__pb2.MintPlayerTokenResponse.FromString,
                 _registered_method=True)
+        self.BanPlayer = channel.unary_unary(
+                '/whattheshell.v1.PlayerService/BanPlayer',
+                request_serializer=whattheshell_dot_v1_dot_player__service__pb2.BanPlayerRequest.SerializeToString,
+                response_deserializer=whattheshell_dot_v1_dot_player__service__pb2.BanPlayerResponse.FromString,
+                _registered_method=True)
+        self.UnbanPlayer = channel.unary_unary(
+                '/whattheshell.v1.PlayerService/UnbanPlayer',
+                request_serializer=whattheshell_dot_v1_dot_player__service__pb2.UnbanPlayerRequest.SerializeToString,
+                response_deserializer=whattheshell_dot_v1_dot_player__service__pb2.UnbanPlayerResponse.FromString,
+                _registered_method=True)
+        self.RevokePlayerTokens = channel.unary_unary(
+                '/whattheshell.v1.PlayerService/RevokePlayerTokens',
+                request_serializer=whattheshell_dot_v1_dot_player__service__pb2.RevokePlayerTokensRequest.SerializeToString,
+                response_deserializer=whattheshell_dot_v1_dot_player__service__pb2.RevokePlayerTokensResponse.FromString,
+                _registered_method=True)
+        self.ExportPlayer = channel.unary_unary(
+                '/whattheshell.v1.PlayerService/ExportPlayer',
+                request_serializer=whattheshell_dot_v1_dot_player__service__pb2.ExportPlayerRequest.SerializeToString,
+                response_deserializer=whattheshell_dot_v1_dot_player__service__pb2.ExportPlayerResponse.FromString,
+                _registered_method=True)
+        self.DeletePlayer = channel.unary_unary(
+                '/whattheshell.v1.PlayerService/DeletePlayer',
+                request_serializer=whattheshell_dot_v1_dot_player__service__pb2.DeletePlayerRequest.SerializeToString,
+                response_deserializer=whattheshell_dot_v1_dot_player__service__pb2.DeletePlayerResponse.FromString,
+                _registered_method=True)
         self.GetServerInfo = channel.unary_unary(
                 '/whattheshell.v1.PlayerService/GetServerInfo',
                 request_serializer=whattheshell_dot_v1_dot_player__service__pb2.GetServerInfoRequest.SerializeToString,
@@ -93,8 +118,54 @@ class PlayerServiceServicer:
 
     def MintPlayerToken(self, request, context):
         """Makes a token by which a client acts as one player. For back ends, which know who their players
-        are; a server in development mode mints for everyone. It stores nothing, so it needs no request
-        id: every call makes another token.
+        are; a server in development mode mints for everyone. A banned player gets none. It stores nothing, so
+        it needs no request id: every call makes another token.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def BanPlayer(self, request, context):
+        """Bans a player. Every call with a token of his is refused with PLAYER_BANNED and his streams end with it, on
+        other nodes within 2 seconds; his ticket is cancelled; and whoever acts for him, nothing brings him into a match
+        any more, nor mints a token for him. His live matches go on by their clocks, and a back end can resign them. A
+        ban that he has is replaced. For back ends.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UnbanPlayer(self, request, context):
+        """Lifts a player's ban, if he has one. For back ends.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokePlayerTokens(self, request, context):
+        """Calls back every token of a player that was minted before: calls with it are refused with TOKEN_EXPIRED and its
+        streams end with it, on other nodes within 2 seconds. Tokens that are minted after are good at once; of those
+        that another issuer makes, the ones issued 6 seconds later. For back ends.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExportPlayer(self, request, context):
+        """Everything that the server keeps of a player. What was played in a match is had by `GetTranscript`. For back
+        ends.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeletePlayer(self, request, context):
+        """Deletes everything that the server keeps of a player alone: his ticket is cancelled, his open invites are
+        revoked or declined, his live matches resigned, and his standings, lists, lines of leaderboards and ban are
+        removed; his tokens are called back. What is not his alone stays as long as it would have: finished matches with
+        their transcripts, closed invites, and others' recent opponents. For a day the server remembers the request, and
+        that his tokens are called back. Whoever plays under the name again begins anew, and so does a match of his that
+        ends later. If a call gets no answer, repeat it: it goes on where it was. For back ends.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -129,6 +200,31 @@ def add_PlayerServiceServicer_to_server(servicer, server):
                     servicer.MintPlayerToken,
                     request_deserializer=whattheshell_dot_v1_dot_player__service__pb2.MintPlayerTokenRequest.FromString,
                     response_serializer=whattheshell_dot_v1_dot_player__service__pb2.MintPlayerTokenResponse.SerializeToString,
+            ),
+            'BanPlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.BanPlayer,
+                    request_deserializer=whattheshell_dot_v1_dot_player__service__pb2.BanPlayerRequest.FromString,
+                    response_serializer=whattheshell_dot_v1_dot_player__service__pb2.BanPlayerResponse.SerializeToString,
+            ),
+            'UnbanPlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.UnbanPlayer,
+                    request_deserializer=whattheshell_dot_v1_dot_player__service__pb2.UnbanPlayerRequest.FromString,
+                    response_serializer=whattheshell_dot_v1_dot_player__service__pb2.UnbanPlayerResponse.SerializeToString,
+            ),
+            'RevokePlayerTokens': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokePlayerTokens,
+                    request_deserializer=whattheshell_dot_v1_dot_player__service__pb2.RevokePlayerTokensRequest.FromString,
+                    response_serializer=whattheshell_dot_v1_dot_player__service__pb2.RevokePlayerTokensResponse.SerializeToString,
+            ),
+            'ExportPlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExportPlayer,
+                    request_deserializer=whattheshell_dot_v1_dot_player__service__pb2.ExportPlayerRequest.FromString,
+                    response_serializer=whattheshell_dot_v1_dot_player__service__pb2.ExportPlayerResponse.SerializeToString,
+            ),
+            'DeletePlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeletePlayer,
+                    request_deserializer=whattheshell_dot_v1_dot_player__service__pb2.DeletePlayerRequest.FromString,
+                    response_serializer=whattheshell_dot_v1_dot_player__service__pb2.DeletePlayerResponse.SerializeToString,
             ),
             'GetServerInfo': grpc.unary_unary_rpc_method_handler(
                     servicer.GetServerInfo,
@@ -245,6 +341,141 @@ class PlayerService:
             '/whattheshell.v1.PlayerService/MintPlayerToken',
             whattheshell_dot_v1_dot_player__service__pb2.MintPlayerTokenRequest.SerializeToString,
             whattheshell_dot_v1_dot_player__service__pb2.MintPlayerTokenResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BanPlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/whattheshell.v1.PlayerService/BanPlayer',
+            whattheshell_dot_v1_dot_player__service__pb2.BanPlayerRequest.SerializeToString,
+            whattheshell_dot_v1_dot_player__service__pb2.BanPlayerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UnbanPlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/whattheshell.v1.PlayerService/UnbanPlayer',
+            whattheshell_dot_v1_dot_player__service__pb2.UnbanPlayerRequest.SerializeToString,
+            whattheshell_dot_v1_dot_player__service__pb2.UnbanPlayerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevokePlayerTokens(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/whattheshell.v1.PlayerService/RevokePlayerTokens',
+            whattheshell_dot_v1_dot_player__service__pb2.RevokePlayerTokensRequest.SerializeToString,
+            whattheshell_dot_v1_dot_player__service__pb2.RevokePlayerTokensResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportPlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/whattheshell.v1.PlayerService/ExportPlayer',
+            whattheshell_dot_v1_dot_player__service__pb2.ExportPlayerRequest.SerializeToString,
+            whattheshell_dot_v1_dot_player__service__pb2.ExportPlayerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeletePlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/whattheshell.v1.PlayerService/DeletePlayer',
+            whattheshell_dot_v1_dot_player__service__pb2.DeletePlayerRequest.SerializeToString,
+            whattheshell_dot_v1_dot_player__service__pb2.DeletePlayerResponse.FromString,
             options,
             channel_credentials,
             insecure,

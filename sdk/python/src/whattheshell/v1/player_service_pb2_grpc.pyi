@@ -48,8 +48,33 @@ class PlayerServiceStub:
     """
     MintPlayerToken: _grpc.UnaryUnaryMultiCallable[_player_service_pb2.MintPlayerTokenRequest, _player_service_pb2.MintPlayerTokenResponse]
     """Makes a token by which a client acts as one player. For back ends, which know who their players
-    are; a server in development mode mints for everyone. It stores nothing, so it needs no request
-    id: every call makes another token.
+    are; a server in development mode mints for everyone. A banned player gets none. It stores nothing, so
+    it needs no request id: every call makes another token.
+    """
+    BanPlayer: _grpc.UnaryUnaryMultiCallable[_player_service_pb2.BanPlayerRequest, _player_service_pb2.BanPlayerResponse]
+    """Bans a player. Every call with a token of his is refused with PLAYER_BANNED and his streams end with it, on
+    other nodes within 2 seconds; his ticket is cancelled; and whoever acts for him, nothing brings him into a match
+    any more, nor mints a token for him. His live matches go on by their clocks, and a back end can resign them. A
+    ban that he has is replaced. For back ends.
+    """
+    UnbanPlayer: _grpc.UnaryUnaryMultiCallable[_player_service_pb2.UnbanPlayerRequest, _player_service_pb2.UnbanPlayerResponse]
+    """Lifts a player's ban, if he has one. For back ends."""
+    RevokePlayerTokens: _grpc.UnaryUnaryMultiCallable[_player_service_pb2.RevokePlayerTokensRequest, _player_service_pb2.RevokePlayerTokensResponse]
+    """Calls back every token of a player that was minted before: calls with it are refused with TOKEN_EXPIRED and its
+    streams end with it, on other nodes within 2 seconds. Tokens that are minted after are good at once; of those
+    that another issuer makes, the ones issued 6 seconds later. For back ends.
+    """
+    ExportPlayer: _grpc.UnaryUnaryMultiCallable[_player_service_pb2.ExportPlayerRequest, _player_service_pb2.ExportPlayerResponse]
+    """Everything that the server keeps of a player. What was played in a match is had by `GetTranscript`. For back
+    ends.
+    """
+    DeletePlayer: _grpc.UnaryUnaryMultiCallable[_player_service_pb2.DeletePlayerRequest, _player_service_pb2.DeletePlayerResponse]
+    """Deletes everything that the server keeps of a player alone: his ticket is cancelled, his open invites are
+    revoked or declined, his live matches resigned, and his standings, lists, lines of leaderboards and ban are
+    removed; his tokens are called back. What is not his alone stays as long as it would have: finished matches with
+    their transcripts, closed invites, and others' recent opponents. For a day the server remembers the request, and
+    that his tokens are called back. Whoever plays under the name again begins anew, and so does a match of his that
+    ends later. If a call gets no answer, repeat it: it goes on where it was. For back ends.
     """
     GetServerInfo: _grpc.UnaryUnaryMultiCallable[_player_service_pb2.GetServerInfoRequest, _player_service_pb2.GetServerInfoResponse]
     """What the server is and can do, its time and its public keys. For everyone, without a token."""
@@ -74,8 +99,33 @@ class PlayerServiceAsyncStub(PlayerServiceStub):
     """
     MintPlayerToken: _aio.UnaryUnaryMultiCallable[_player_service_pb2.MintPlayerTokenRequest, _player_service_pb2.MintPlayerTokenResponse]  # type: ignore[assignment]
     """Makes a token by which a client acts as one player. For back ends, which know who their players
-    are; a server in development mode mints for everyone. It stores nothing, so it needs no request
-    id: every call makes another token.
+    are; a server in development mode mints for everyone. A banned player gets none. It stores nothing, so
+    it needs no request id: every call makes another token.
+    """
+    BanPlayer: _aio.UnaryUnaryMultiCallable[_player_service_pb2.BanPlayerRequest, _player_service_pb2.BanPlayerResponse]  # type: ignore[assignment]
+    """Bans a player. Every call with a token of his is refused with PLAYER_BANNED and his streams end with it, on
+    other nodes within 2 seconds; his ticket is cancelled; and whoever acts for him, nothing brings him into a match
+    any more, nor mints a token for him. His live matches go on by their clocks, and a back end can resign them. A
+    ban that he has is replaced. For back ends.
+    """
+    UnbanPlayer: _aio.UnaryUnaryMultiCallable[_player_service_pb2.UnbanPlayerRequest, _player_service_pb2.UnbanPlayerResponse]  # type: ignore[assignment]
+    """Lifts a player's ban, if he has one. For back ends."""
+    RevokePlayerTokens: _aio.UnaryUnaryMultiCallable[_player_service_pb2.RevokePlayerTokensRequest, _player_service_pb2.RevokePlayerTokensResponse]  # type: ignore[assignment]
+    """Calls back every token of a player that was minted before: calls with it are refused with TOKEN_EXPIRED and its
+    streams end with it, on other nodes within 2 seconds. Tokens that are minted after are good at once; of those
+    that another issuer makes, the ones issued 6 seconds later. For back ends.
+    """
+    ExportPlayer: _aio.UnaryUnaryMultiCallable[_player_service_pb2.ExportPlayerRequest, _player_service_pb2.ExportPlayerResponse]  # type: ignore[assignment]
+    """Everything that the server keeps of a player. What was played in a match is had by `GetTranscript`. For back
+    ends.
+    """
+    DeletePlayer: _aio.UnaryUnaryMultiCallable[_player_service_pb2.DeletePlayerRequest, _player_service_pb2.DeletePlayerResponse]  # type: ignore[assignment]
+    """Deletes everything that the server keeps of a player alone: his ticket is cancelled, his open invites are
+    revoked or declined, his live matches resigned, and his standings, lists, lines of leaderboards and ban are
+    removed; his tokens are called back. What is not his alone stays as long as it would have: finished matches with
+    their transcripts, closed invites, and others' recent opponents. For a day the server remembers the request, and
+    that his tokens are called back. Whoever plays under the name again begins anew, and so does a match of his that
+    ends later. If a call gets no answer, repeat it: it goes on where it was. For back ends.
     """
     GetServerInfo: _aio.UnaryUnaryMultiCallable[_player_service_pb2.GetServerInfoRequest, _player_service_pb2.GetServerInfoResponse]  # type: ignore[assignment]
     """What the server is and can do, its time and its public keys. For everyone, without a token."""
@@ -121,8 +171,63 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_player_service_pb2.MintPlayerTokenResponse, _abc.Awaitable[_player_service_pb2.MintPlayerTokenResponse]]:
         """Makes a token by which a client acts as one player. For back ends, which know who their players
-        are; a server in development mode mints for everyone. It stores nothing, so it needs no request
-        id: every call makes another token.
+        are; a server in development mode mints for everyone. A banned player gets none. It stores nothing, so
+        it needs no request id: every call makes another token.
+        """
+
+    @_abc_1.abstractmethod
+    def BanPlayer(
+        self,
+        request: _player_service_pb2.BanPlayerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_player_service_pb2.BanPlayerResponse, _abc.Awaitable[_player_service_pb2.BanPlayerResponse]]:
+        """Bans a player. Every call with a token of his is refused with PLAYER_BANNED and his streams end with it, on
+        other nodes within 2 seconds; his ticket is cancelled; and whoever acts for him, nothing brings him into a match
+        any more, nor mints a token for him. His live matches go on by their clocks, and a back end can resign them. A
+        ban that he has is replaced. For back ends.
+        """
+
+    @_abc_1.abstractmethod
+    def UnbanPlayer(
+        self,
+        request: _player_service_pb2.UnbanPlayerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_player_service_pb2.UnbanPlayerResponse, _abc.Awaitable[_player_service_pb2.UnbanPlayerResponse]]:
+        """Lifts a player's ban, if he has one. For back ends."""
+
+    @_abc_1.abstractmethod
+    def RevokePlayerTokens(
+        self,
+        request: _player_service_pb2.RevokePlayerTokensRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_player_service_pb2.RevokePlayerTokensResponse, _abc.Awaitable[_player_service_pb2.RevokePlayerTokensResponse]]:
+        """Calls back every token of a player that was minted before: calls with it are refused with TOKEN_EXPIRED and its
+        streams end with it, on other nodes within 2 seconds. Tokens that are minted after are good at once; of those
+        that another issuer makes, the ones issued 6 seconds later. For back ends.
+        """
+
+    @_abc_1.abstractmethod
+    def ExportPlayer(
+        self,
+        request: _player_service_pb2.ExportPlayerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_player_service_pb2.ExportPlayerResponse, _abc.Awaitable[_player_service_pb2.ExportPlayerResponse]]:
+        """Everything that the server keeps of a player. What was played in a match is had by `GetTranscript`. For back
+        ends.
+        """
+
+    @_abc_1.abstractmethod
+    def DeletePlayer(
+        self,
+        request: _player_service_pb2.DeletePlayerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_player_service_pb2.DeletePlayerResponse, _abc.Awaitable[_player_service_pb2.DeletePlayerResponse]]:
+        """Deletes everything that the server keeps of a player alone: his ticket is cancelled, his open invites are
+        revoked or declined, his live matches resigned, and his standings, lists, lines of leaderboards and ban are
+        removed; his tokens are called back. What is not his alone stays as long as it would have: finished matches with
+        their transcripts, closed invites, and others' recent opponents. For a day the server remembers the request, and
+        that his tokens are called back. Whoever plays under the name again begins anew, and so does a match of his that
+        ends later. If a call gets no answer, repeat it: it goes on where it was. For back ends.
         """
 
     @_abc_1.abstractmethod

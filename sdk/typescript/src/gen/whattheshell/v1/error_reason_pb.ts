@@ -259,7 +259,8 @@ export enum ErrorReason {
 
   /**
    * PERMISSION_DENIED: the player is banned.
-   * Any call with the player's token: no metadata.
+   * Any call with the player's token, and the end of his streams: no metadata. `AcceptInvite` of an invite whose
+   * inviter is banned, or by a back end that acts for who is: {"player": "players/ann"}.
    *
    * @generated from enum value: ERROR_REASON_PLAYER_BANNED = 27;
    */
@@ -274,8 +275,7 @@ export enum ErrorReason {
   TOKEN_MISSING = 28,
 
   /**
-   * UNAUTHENTICATED: the credential is malformed, forged, revoked, not valid yet, or for another
-   * audience.
+   * UNAUTHENTICATED: the credential is malformed, forged, not valid yet, or for another audience.
    * `GetMatch` with a token signed by an unknown key: no metadata.
    *
    * @generated from enum value: ERROR_REASON_TOKEN_INVALID = 29;
@@ -283,7 +283,8 @@ export enum ErrorReason {
   TOKEN_INVALID = 29,
 
   /**
-   * UNAUTHENTICATED: the token was valid and has expired; also the end of a stream whose token expires.
+   * UNAUTHENTICATED: the token was valid and has expired or was called back; also the end of a stream whose token
+   * is. Whoever may have another one gets it where he got this one.
    * `WatchMatch` with turn 8 sent when the token expires: {"after_turn": "8"}.
    *
    * @generated from enum value: ERROR_REASON_TOKEN_EXPIRED = 30;

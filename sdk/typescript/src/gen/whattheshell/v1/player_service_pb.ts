@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file whattheshell/v1/player_service.proto.
  */
 export const file_whattheshell_v1_player_service: GenFile = /*@__PURE__*/
-  fileDesc("CiR3aGF0dGhlc2hlbGwvdjEvcGxheWVyX3NlcnZpY2UucHJvdG8SD3doYXR0aGVzaGVsbC52MSI+CgZSYXRpbmcSDQoFdmFsdWUYASABKAESEQoJZGV2aWF0aW9uGAIgASgBEhIKCnZvbGF0aWxpdHkYAyABKAEi5wEKCFN0YW5kaW5nEigKBG1vZGUYASABKA4yGi53aGF0dGhlc2hlbGwudjEuTWF0Y2hNb2RlEioKBXNwZWVkGAIgASgOMhsud2hhdHRoZXNoZWxsLnYxLlNwZWVkQ2xhc3MSJwoGcmF0aW5nGAMgASgLMhcud2hhdHRoZXNoZWxsLnYxLlJhdGluZxIMCgR3aW5zGAQgASgEEg4KBmxvc3NlcxgFIAEoBBINCgVkcmF3cxgGIAEoBBIvCgt1cGRhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiRAoGUGxheWVyEgwKBG5hbWUYASABKAkSLAoJc3RhbmRpbmdzGAIgAygLMhkud2hhdHRoZXNoZWxsLnYxLlN0YW5kaW5nIlkKEExlYWRlcmJvYXJkRW50cnkSDAoEcmFuaxgBIAEoBBIOCgZwbGF5ZXIYAiABKAkSJwoGcmF0aW5nGAMgASgLMhcud2hhdHRoZXNoZWxsLnYxLlJhdGluZyKgAQoLUGxheWVyTWF0Y2gSLAoFbWF0Y2gYASABKAsyHS53aGF0dGhlc2hlbGwudjEuTWF0Y2hTdW1tYXJ5EiMKBHNlYXQYAiABKA4yFS53aGF0dGhlc2hlbGwudjEuU2VhdBIQCghtb3ZlX2R1ZRgDIAEoCBIsCghkZWFkbGluZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAitQEKC1BsYXllclN0YXRlEg4KBnBsYXllchgBIAEoCRItCgdtYXRjaGVzGAIgAygLMhwud2hhdHRoZXNoZWxsLnYxLlBsYXllck1hdGNoEhQKDG1vcmVfbWF0Y2hlcxgDIAEoCBIoCgdpbnZpdGVzGAQgAygLMhcud2hhdHRoZXNoZWxsLnYxLkludml0ZRInCgZ0aWNrZXQYBSABKAsyFy53aGF0dGhlc2hlbGwudjEuVGlja2V0Io0BCglTZXJ2ZXJLZXkSDgoGa2V5X2lkGAEgASgJEhIKCnB1YmxpY19rZXkYAiABKAwSLgoKc3RhcnRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIosBCgRQb29sEgwKBHBvb2wYASABKAkSDgoGcmVnaW9uGAIgASgJEjAKCHNldHRpbmdzGAMgASgLMh4ud2hhdHRoZXNoZWxsLnYxLk1hdGNoU2V0dGluZ3MSMwoNdGltZV9jb250cm9scxgEIAMoCzIcLndoYXR0aGVzaGVsbC52MS5UaW1lQ29udHJvbCKfBAoMU2VydmVyTGltaXRzEhkKEXJlcXVlc3RfYnl0ZXNfbWF4GAEgASgEEhUKDXBhZ2Vfc2l6ZV9tYXgYAiABKA0SMAoNdHVybl90aW1lX21pbhgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIwCg10dXJuX3RpbWVfbWF4GAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhYKDnR1cm5fbGltaXRfbWF4GAUgASgNEjUKEmhlYXJ0YmVhdF9pbnRlcnZhbBgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIvCgx0aWNrZXRfbGVhc2UYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SMgoPbWF0Y2hfcmV0ZW50aW9uGAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjAKDXRva2VuX3R0bF9tYXgYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SGAoQaGVhZGVyX2J5dGVzX21heBgKIAEoBBIiChpzdHJlYW1zX3Blcl9jb25uZWN0aW9uX21heBgLIAEoDRIaChJwbGF5ZXJfc3RyZWFtc19tYXgYDCABKA0SHwoXcGxheWVyX2NhbGxzX3Blcl9zZWNvbmQYDSABKA0SGAoQcGxheWVyX2NhbGxzX21heBgOIAEoDSIgChBHZXRQbGF5ZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkiPAoRR2V0UGxheWVyUmVzcG9uc2USJwoGcGxheWVyGAEgASgLMhcud2hhdHRoZXNoZWxsLnYxLlBsYXllciIkChJXYXRjaFBsYXllclJlcXVlc3QSDgoGcGxheWVyGAEgASgJIn8KE1dhdGNoUGxheWVyUmVzcG9uc2USLQoFc3RhdGUYASABKAsyHC53aGF0dGhlc2hlbGwudjEuUGxheWVyU3RhdGVIABIvCgloZWFydGJlYXQYAiABKAsyGi53aGF0dGhlc2hlbGwudjEuSGVhcnRiZWF0SABCCAoGdXBkYXRlIoIBChZMaXN0TGVhZGVyYm9hcmRSZXF1ZXN0EioKBXNwZWVkGAEgASgOMhsud2hhdHRoZXNoZWxsLnYxLlNwZWVkQ2xhc3MSFQoNYXJvdW5kX3BsYXllchgCIAEoCRIRCglwYWdlX3NpemUYAyABKA0SEgoKcGFnZV90b2tlbhgEIAEoCSJmChdMaXN0TGVhZGVyYm9hcmRSZXNwb25zZRIyCgdlbnRyaWVzGAEgAygLMiEud2hhdHRoZXNoZWxsLnYxLkxlYWRlcmJvYXJkRW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqABChZNaW50UGxheWVyVG9rZW5SZXF1ZXN0Eg4KBnBsYXllchgBIAEoCRImCgN0dGwYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDgoGc2NvcGVzGAMgAygJEhIKCnB1YmxpY19rZXkYBCABKAwSKgoIYWdlX21hcmsYBSABKA4yGC53aGF0dGhlc2hlbGwudjEuQWdlTWFyayJZChdNaW50UGxheWVyVG9rZW5SZXNwb25zZRINCgV0b2tlbhgBIAEoCRIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiFgoUR2V0U2VydmVySW5mb1JlcXVlc3QikAIKFUdldFNlcnZlckluZm9SZXNwb25zZRIWCg5zZXJ2ZXJfdmVyc2lvbhgBIAEoCRIWCg5ydWxlc192ZXJzaW9ucxgCIAMoCRItCgZsaW1pdHMYAyABKAsyHS53aGF0dGhlc2hlbGwudjEuU2VydmVyTGltaXRzEi8KC3NlcnZlcl90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtwdWJsaWNfa2V5cxgFIAMoCzIaLndoYXR0aGVzaGVsbC52MS5TZXJ2ZXJLZXkSEAoIZGV2X21vZGUYBiABKAgSJAoFcG9vbHMYByADKAsyFS53aGF0dGhlc2hlbGwudjEuUG9vbCp3CgpTcGVlZENsYXNzEhsKF1NQRUVEX0NMQVNTX1VOU1BFQ0lGSUVEEAASFQoRU1BFRURfQ0xBU1NfQkxJVFoQARIVChFTUEVFRF9DTEFTU19SQVBJRBACEh4KGlNQRUVEX0NMQVNTX0NPUlJFU1BPTkRFTkNFEAMqTgoHQWdlTWFyaxIYChRBR0VfTUFSS19VTlNQRUNJRklFRBAAEhIKDkFHRV9NQVJLX0FEVUxUEAESFQoRQUdFX01BUktfR1VBUkRJQU4QAjLrAwoNUGxheWVyU2VydmljZRJSCglHZXRQbGF5ZXISIS53aGF0dGhlc2hlbGwudjEuR2V0UGxheWVyUmVxdWVzdBoiLndoYXR0aGVzaGVsbC52MS5HZXRQbGF5ZXJSZXNwb25zZRJaCgtXYXRjaFBsYXllchIjLndoYXR0aGVzaGVsbC52MS5XYXRjaFBsYXllclJlcXVlc3QaJC53aGF0dGhlc2hlbGwudjEuV2F0Y2hQbGF5ZXJSZXNwb25zZTABEmQKD0xpc3RMZWFkZXJib2FyZBInLndoYXR0aGVzaGVsbC52MS5MaXN0TGVhZGVyYm9hcmRSZXF1ZXN0Gigud2hhdHRoZXNoZWxsLnYxLkxpc3RMZWFkZXJib2FyZFJlc3BvbnNlEmQKD01pbnRQbGF5ZXJUb2tlbhInLndoYXR0aGVzaGVsbC52MS5NaW50UGxheWVyVG9rZW5SZXF1ZXN0Gigud2hhdHRoZXNoZWxsLnYxLk1pbnRQbGF5ZXJUb2tlblJlc3BvbnNlEl4KDUdldFNlcnZlckluZm8SJS53aGF0dGhlc2hlbGwudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaJi53aGF0dGhlc2hlbGwudjEuR2V0U2VydmVySW5mb1Jlc3BvbnNlQlAKD3doYXR0aGVzaGVsbC52MVABogIDV1RTqgIPV2hhdFRoZVNoZWxsLlYxygIPV2hhdFRoZVNoZWxsXFYx6gIQV2hhdFRoZVNoZWxsOjpWMWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_whattheshell_v1_game, file_whattheshell_v1_matchmaking_service]);
+  fileDesc("CiR3aGF0dGhlc2hlbGwvdjEvcGxheWVyX3NlcnZpY2UucHJvdG8SD3doYXR0aGVzaGVsbC52MSI+CgZSYXRpbmcSDQoFdmFsdWUYASABKAESEQoJZGV2aWF0aW9uGAIgASgBEhIKCnZvbGF0aWxpdHkYAyABKAEi5wEKCFN0YW5kaW5nEigKBG1vZGUYASABKA4yGi53aGF0dGhlc2hlbGwudjEuTWF0Y2hNb2RlEioKBXNwZWVkGAIgASgOMhsud2hhdHRoZXNoZWxsLnYxLlNwZWVkQ2xhc3MSJwoGcmF0aW5nGAMgASgLMhcud2hhdHRoZXNoZWxsLnYxLlJhdGluZxIMCgR3aW5zGAQgASgEEg4KBmxvc3NlcxgFIAEoBBINCgVkcmF3cxgGIAEoBBIvCgt1cGRhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiRAoGUGxheWVyEgwKBG5hbWUYASABKAkSLAoJc3RhbmRpbmdzGAIgAygLMhkud2hhdHRoZXNoZWxsLnYxLlN0YW5kaW5nIlkKEExlYWRlcmJvYXJkRW50cnkSDAoEcmFuaxgBIAEoBBIOCgZwbGF5ZXIYAiABKAkSJwoGcmF0aW5nGAMgASgLMhcud2hhdHRoZXNoZWxsLnYxLlJhdGluZyKKAQoJUGxheWVyQmFuEg4KBnBsYXllchgBIAEoCRIOCgZyZWFzb24YAiABKAkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI3Cg5SZWNlbnRPcHBvbmVudBIOCgZwbGF5ZXIYASABKAkSFQoNYmxhY2tfc3VycGx1cxgCIAEoBSJMChBMZWFkZXJib2FyZFBsYWNlEioKBXNwZWVkGAEgASgOMhsud2hhdHRoZXNoZWxsLnYxLlNwZWVkQ2xhc3MSDAoEcmFuaxgCIAEoBCKgAQoLUGxheWVyTWF0Y2gSLAoFbWF0Y2gYASABKAsyHS53aGF0dGhlc2hlbGwudjEuTWF0Y2hTdW1tYXJ5EiMKBHNlYXQYAiABKA4yFS53aGF0dGhlc2hlbGwudjEuU2VhdBIQCghtb3ZlX2R1ZRgDIAEoCBIsCghkZWFkbGluZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAitQEKC1BsYXllclN0YXRlEg4KBnBsYXllchgBIAEoCRItCgdtYXRjaGVzGAIgAygLMhwud2hhdHRoZXNoZWxsLnYxLlBsYXllck1hdGNoEhQKDG1vcmVfbWF0Y2hlcxgDIAEoCBIoCgdpbnZpdGVzGAQgAygLMhcud2hhdHRoZXNoZWxsLnYxLkludml0ZRInCgZ0aWNrZXQYBSABKAsyFy53aGF0dGhlc2hlbGwudjEuVGlja2V0Io0BCglTZXJ2ZXJLZXkSDgoGa2V5X2lkGAEgASgJEhIKCnB1YmxpY19rZXkYAiABKAwSLgoKc3RhcnRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIosBCgRQb29sEgwKBHBvb2wYASABKAkSDgoGcmVnaW9uGAIgASgJEjAKCHNldHRpbmdzGAMgASgLMh4ud2hhdHRoZXNoZWxsLnYxLk1hdGNoU2V0dGluZ3MSMwoNdGltZV9jb250cm9scxgEIAMoCzIcLndoYXR0aGVzaGVsbC52MS5UaW1lQ29udHJvbCKfBAoMU2VydmVyTGltaXRzEhkKEXJlcXVlc3RfYnl0ZXNfbWF4GAEgASgEEhUKDXBhZ2Vfc2l6ZV9tYXgYAiABKA0SMAoNdHVybl90aW1lX21pbhgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIwCg10dXJuX3RpbWVfbWF4GAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhYKDnR1cm5fbGltaXRfbWF4GAUgASgNEjUKEmhlYXJ0YmVhdF9pbnRlcnZhbBgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIvCgx0aWNrZXRfbGVhc2UYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SMgoPbWF0Y2hfcmV0ZW50aW9uGAggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjAKDXRva2VuX3R0bF9tYXgYCSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SGAoQaGVhZGVyX2J5dGVzX21heBgKIAEoBBIiChpzdHJlYW1zX3Blcl9jb25uZWN0aW9uX21heBgLIAEoDRIaChJwbGF5ZXJfc3RyZWFtc19tYXgYDCABKA0SHwoXcGxheWVyX2NhbGxzX3Blcl9zZWNvbmQYDSABKA0SGAoQcGxheWVyX2NhbGxzX21heBgOIAEoDSIgChBHZXRQbGF5ZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkiPAoRR2V0UGxheWVyUmVzcG9uc2USJwoGcGxheWVyGAEgASgLMhcud2hhdHRoZXNoZWxsLnYxLlBsYXllciIkChJXYXRjaFBsYXllclJlcXVlc3QSDgoGcGxheWVyGAEgASgJIn8KE1dhdGNoUGxheWVyUmVzcG9uc2USLQoFc3RhdGUYASABKAsyHC53aGF0dGhlc2hlbGwudjEuUGxheWVyU3RhdGVIABIvCgloZWFydGJlYXQYAiABKAsyGi53aGF0dGhlc2hlbGwudjEuSGVhcnRiZWF0SABCCAoGdXBkYXRlIoIBChZMaXN0TGVhZGVyYm9hcmRSZXF1ZXN0EioKBXNwZWVkGAEgASgOMhsud2hhdHRoZXNoZWxsLnYxLlNwZWVkQ2xhc3MSFQoNYXJvdW5kX3BsYXllchgCIAEoCRIRCglwYWdlX3NpemUYAyABKA0SEgoKcGFnZV90b2tlbhgEIAEoCSJmChdMaXN0TGVhZGVyYm9hcmRSZXNwb25zZRIyCgdlbnRyaWVzGAEgAygLMiEud2hhdHRoZXNoZWxsLnYxLkxlYWRlcmJvYXJkRW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqABChZNaW50UGxheWVyVG9rZW5SZXF1ZXN0Eg4KBnBsYXllchgBIAEoCRImCgN0dGwYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDgoGc2NvcGVzGAMgAygJEhIKCnB1YmxpY19rZXkYBCABKAwSKgoIYWdlX21hcmsYBSABKA4yGC53aGF0dGhlc2hlbGwudjEuQWdlTWFyayJZChdNaW50UGxheWVyVG9rZW5SZXNwb25zZRINCgV0b2tlbhgBIAEoCRIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibgoQQmFuUGxheWVyUmVxdWVzdBIOCgZwbGF5ZXIYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRImCgN0dGwYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDgoGcmVhc29uGAQgASgJIjwKEUJhblBsYXllclJlc3BvbnNlEicKA2JhbhgBIAEoCzIaLndoYXR0aGVzaGVsbC52MS5QbGF5ZXJCYW4iOAoSVW5iYW5QbGF5ZXJSZXF1ZXN0Eg4KBnBsYXllchgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJIj4KE1VuYmFuUGxheWVyUmVzcG9uc2USJwoDYmFuGAEgASgLMhoud2hhdHRoZXNoZWxsLnYxLlBsYXllckJhbiI/ChlSZXZva2VQbGF5ZXJUb2tlbnNSZXF1ZXN0Eg4KBnBsYXllchgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJIlIKGlJldm9rZVBsYXllclRva2Vuc1Jlc3BvbnNlEjQKEHRva2Vuc19mcm9tX3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkwKE0V4cG9ydFBsYXllclJlcXVlc3QSDgoGcGxheWVyGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoDRISCgpwYWdlX3Rva2VuGAMgASgJIt4DChRFeHBvcnRQbGF5ZXJSZXNwb25zZRInCgZwbGF5ZXIYASABKAsyFy53aGF0dGhlc2hlbGwudjEuUGxheWVyEj0KEmxlYWRlcmJvYXJkX3BsYWNlcxgCIAMoCzIhLndoYXR0aGVzaGVsbC52MS5MZWFkZXJib2FyZFBsYWNlEjkKEHJlY2VudF9vcHBvbmVudHMYAyADKAsyHy53aGF0dGhlc2hlbGwudjEuUmVjZW50T3Bwb25lbnQSFwoPY291bnRlZF9tYXRjaGVzGAQgAygJEg8KB2hlbGRfYnkYBSABKAkSJwoGdGlja2V0GAYgASgLMhcud2hhdHRoZXNoZWxsLnYxLlRpY2tldBIoCgdpbnZpdGVzGAcgAygLMhcud2hhdHRoZXNoZWxsLnYxLkludml0ZRInCgNiYW4YCCABKAsyGi53aGF0dGhlc2hlbGwudjEuUGxheWVyQmFuEjQKEHRva2Vuc19mcm9tX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KB21hdGNoZXMYCiADKAsyHS53aGF0dGhlc2hlbGwudjEuTWF0Y2hTdW1tYXJ5EhcKD25leHRfcGFnZV90b2tlbhgLIAEoCSI5ChNEZWxldGVQbGF5ZXJSZXF1ZXN0Eg4KBnBsYXllchgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJIhYKFERlbGV0ZVBsYXllclJlc3BvbnNlIhYKFEdldFNlcnZlckluZm9SZXF1ZXN0IpACChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USFgoOc2VydmVyX3ZlcnNpb24YASABKAkSFgoOcnVsZXNfdmVyc2lvbnMYAiADKAkSLQoGbGltaXRzGAMgASgLMh0ud2hhdHRoZXNoZWxsLnYxLlNlcnZlckxpbWl0cxIvCgtzZXJ2ZXJfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcHVibGljX2tleXMYBSADKAsyGi53aGF0dGhlc2hlbGwudjEuU2VydmVyS2V5EhAKCGRldl9tb2RlGAYgASgIEiQKBXBvb2xzGAcgAygLMhUud2hhdHRoZXNoZWxsLnYxLlBvb2wqdwoKU3BlZWRDbGFzcxIbChdTUEVFRF9DTEFTU19VTlNQRUNJRklFRBAAEhUKEVNQRUVEX0NMQVNTX0JMSVRaEAESFQoRU1BFRURfQ0xBU1NfUkFQSUQQAhIeChpTUEVFRF9DTEFTU19DT1JSRVNQT05ERU5DRRADKk4KB0FnZU1hcmsSGAoUQUdFX01BUktfVU5TUEVDSUZJRUQQABISCg5BR0VfTUFSS19BRFVMVBABEhUKEUFHRV9NQVJLX0dVQVJESUFOEAIywgcKDVBsYXllclNlcnZpY2USUgoJR2V0UGxheWVyEiEud2hhdHRoZXNoZWxsLnYxLkdldFBsYXllclJlcXVlc3QaIi53aGF0dGhlc2hlbGwudjEuR2V0UGxheWVyUmVzcG9uc2USWgoLV2F0Y2hQbGF5ZXISIy53aGF0dGhlc2hlbGwudjEuV2F0Y2hQbGF5ZXJSZXF1ZXN0GiQud2hhdHRoZXNoZWxsLnYxLldhdGNoUGxheWVyUmVzcG9uc2UwARJkCg9MaXN0TGVhZGVyYm9hcmQSJy53aGF0dGhlc2hlbGwudjEuTGlzdExlYWRlcmJvYXJkUmVxdWVzdBooLndoYXR0aGVzaGVsbC52MS5MaXN0TGVhZGVyYm9hcmRSZXNwb25zZRJkCg9NaW50UGxheWVyVG9rZW4SJy53aGF0dGhlc2hlbGwudjEuTWludFBsYXllclRva2VuUmVxdWVzdBooLndoYXR0aGVzaGVsbC52MS5NaW50UGxheWVyVG9rZW5SZXNwb25zZRJSCglCYW5QbGF5ZXISIS53aGF0dGhlc2hlbGwudjEuQmFuUGxheWVyUmVxdWVzdBoiLndoYXR0aGVzaGVsbC52MS5CYW5QbGF5ZXJSZXNwb25zZRJYCgtVbmJhblBsYXllchIjLndoYXR0aGVzaGVsbC52MS5VbmJhblBsYXllclJlcXVlc3QaJC53aGF0dGhlc2hlbGwudjEuVW5iYW5QbGF5ZXJSZXNwb25zZRJtChJSZXZva2VQbGF5ZXJUb2tlbnMSKi53aGF0dGhlc2hlbGwudjEuUmV2b2tlUGxheWVyVG9rZW5zUmVxdWVzdBorLndoYXR0aGVzaGVsbC52MS5SZXZva2VQbGF5ZXJUb2tlbnNSZXNwb25zZRJbCgxFeHBvcnRQbGF5ZXISJC53aGF0dGhlc2hlbGwudjEuRXhwb3J0UGxheWVyUmVxdWVzdBolLndoYXR0aGVzaGVsbC52MS5FeHBvcnRQbGF5ZXJSZXNwb25zZRJbCgxEZWxldGVQbGF5ZXISJC53aGF0dGhlc2hlbGwudjEuRGVsZXRlUGxheWVyUmVxdWVzdBolLndoYXR0aGVzaGVsbC52MS5EZWxldGVQbGF5ZXJSZXNwb25zZRJeCg1HZXRTZXJ2ZXJJbmZvEiUud2hhdHRoZXNoZWxsLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GiYud2hhdHRoZXNoZWxsLnYxLkdldFNlcnZlckluZm9SZXNwb25zZUJQCg93aGF0dGhlc2hlbGwudjFQAaICA1dUU6oCD1doYXRUaGVTaGVsbC5WMcoCD1doYXRUaGVTaGVsbFxWMeoCEFdoYXRUaGVTaGVsbDo6VjFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_whattheshell_v1_game, file_whattheshell_v1_matchmaking_service]);
 
 /**
  * A Glicko-2 rating.
@@ -181,6 +181,104 @@ export const LeaderboardEntrySchema: GenMessage<LeaderboardEntry> = /*@__PURE__*
   messageDesc(file_whattheshell_v1_player_service, 3);
 
 /**
+ * A ban of a player. For back ends.
+ *
+ * @generated from message whattheshell.v1.PlayerBan
+ */
+export type PlayerBan = Message<"whattheshell.v1.PlayerBan"> & {
+  /**
+   * `players/{player}`.
+   *
+   * @generated from field: string player = 1;
+   */
+  player: string;
+
+  /**
+   * Why, as the back end has said; at most 256 bytes. Told to nobody else.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * From when on.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 3;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * Until when, exclusive. Unset: until it is lifted.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 4;
+   */
+  endTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message whattheshell.v1.PlayerBan.
+ * Use `create(PlayerBanSchema)` to create a new message.
+ */
+export const PlayerBanSchema: GenMessage<PlayerBan> = /*@__PURE__*/
+  messageDesc(file_whattheshell_v1_player_service, 4);
+
+/**
+ * Somebody whom a player has met lately in a match that was found for both. For back ends.
+ *
+ * @generated from message whattheshell.v1.RecentOpponent
+ */
+export type RecentOpponent = Message<"whattheshell.v1.RecentOpponent"> & {
+  /**
+   * `players/{player}`.
+   *
+   * @generated from field: string player = 1;
+   */
+  player: string;
+
+  /**
+   * How many more of their matches the player had black than white, negative: white; -128 to 127.
+   *
+   * @generated from field: int32 black_surplus = 2;
+   */
+  blackSurplus: number;
+};
+
+/**
+ * Describes the message whattheshell.v1.RecentOpponent.
+ * Use `create(RecentOpponentSchema)` to create a new message.
+ */
+export const RecentOpponentSchema: GenMessage<RecentOpponent> = /*@__PURE__*/
+  messageDesc(file_whattheshell_v1_player_service, 5);
+
+/**
+ * Where a player stands on a leaderboard.
+ *
+ * @generated from message whattheshell.v1.LeaderboardPlace
+ */
+export type LeaderboardPlace = Message<"whattheshell.v1.LeaderboardPlace"> & {
+  /**
+   * Whose leaderboard.
+   *
+   * @generated from field: whattheshell.v1.SpeedClass speed = 1;
+   */
+  speed: SpeedClass;
+
+  /**
+   * From 1; equal ratings share a rank.
+   *
+   * @generated from field: uint64 rank = 2;
+   */
+  rank: bigint;
+};
+
+/**
+ * Describes the message whattheshell.v1.LeaderboardPlace.
+ * Use `create(LeaderboardPlaceSchema)` to create a new message.
+ */
+export const LeaderboardPlaceSchema: GenMessage<LeaderboardPlace> = /*@__PURE__*/
+  messageDesc(file_whattheshell_v1_player_service, 6);
+
+/**
  * A live match as its player's home screen needs it.
  *
  * @generated from message whattheshell.v1.PlayerMatch
@@ -220,7 +318,7 @@ export type PlayerMatch = Message<"whattheshell.v1.PlayerMatch"> & {
  * Use `create(PlayerMatchSchema)` to create a new message.
  */
 export const PlayerMatchSchema: GenMessage<PlayerMatch> = /*@__PURE__*/
-  messageDesc(file_whattheshell_v1_player_service, 4);
+  messageDesc(file_whattheshell_v1_player_service, 7);
 
 /**
  * All that waits for a player. Nothing in it moves when an opponent seals.
@@ -269,7 +367,7 @@ export type PlayerState = Message<"whattheshell.v1.PlayerState"> & {
  * Use `create(PlayerStateSchema)` to create a new message.
  */
 export const PlayerStateSchema: GenMessage<PlayerState> = /*@__PURE__*/
-  messageDesc(file_whattheshell_v1_player_service, 5);
+  messageDesc(file_whattheshell_v1_player_service, 8);
 
 /**
  * A key that the server signs receipts and transcripts with.
@@ -311,7 +409,7 @@ export type ServerKey = Message<"whattheshell.v1.ServerKey"> & {
  * Use `create(ServerKeySchema)` to create a new message.
  */
 export const ServerKeySchema: GenMessage<ServerKey> = /*@__PURE__*/
-  messageDesc(file_whattheshell_v1_player_service, 6);
+  messageDesc(file_whattheshell_v1_player_service, 9);
 
 /**
  * A pool in which tickets find each other.
@@ -353,7 +451,7 @@ export type Pool = Message<"whattheshell.v1.Pool"> & {
  * Use `create(PoolSchema)` to create a new message.
  */
 export const PoolSchema: GenMessage<Pool> = /*@__PURE__*/
-  messageDesc(file_whattheshell_v1_player_service, 7);
+  messageDesc(file_whattheshell_v1_player_service, 10);
 
 /**
  * What the server allows.
@@ -466,7 +564,7 @@ export type ServerLimits = Message<"whattheshell.v1.ServerLimits"> & {
  * Use `create(ServerLimitsSchema)` to create a new message.
  */
 export const ServerLimitsSchema: GenMessage<ServerLimits> = /*@__PURE__*/
-  messageDesc(file_whattheshell_v1_player_service, 8);
+  messageDesc(file_whattheshell_v1_player_service, 11);
 
 /**
  * Request of GetPlayer.
@@ -487,7 +585,7 @@ export type GetPlayerRequest = Message<"whattheshell.v1.GetPlayerRequest"> & {
  * Use `create(GetPlayerRequestSchema)` to create a new message.
  */
 export const GetPlayerRequestSchema: GenMessage<GetPlayerRequest> = /*@__PURE__*/
-  messageDesc(file_whattheshell_v1_player_service, 9);
+  messageDesc(file_whattheshell_v1_player_service, 12);
 
 /**
  * Response of GetPlayer.
@@ -508,7 +606,7 @@ export type GetPlayerResponse = Message<"whattheshell.v1.GetPlayerResponse"> & {
  * Use `create(GetPlayerResponseSchema)` to create a new message.
  */
 export const GetPlayerResponseSchema: GenMessage<GetPlayerResponse> = /*@__PURE__*/
-  messageDesc(file_whattheshell_v1_player_service, 10);
+  messageDesc(file_whattheshell_v1_player_service, 13);
 
 /**
  * Request of WatchPlayer.
@@ -529,7 +627,7 @@ export type WatchPlayerRequest = Message<"whattheshell.v1.WatchPlayerRequest"> &
  * Use `create(WatchPlayerRequestSchema)` to create a new message.
  */
 export const WatchPlayerRequestSchema: GenMessage<WatchPlayerRequest> = /*@__PURE__*/
-  messageDesc(file_whattheshell_v1_player_service, 11);
+  messageDesc(file_whattheshell_v1_player_service, 14);
 
 /**
  * Response of WatchPlayer: one message of the stream.
@@ -566,7 +664,7 @@ export type WatchPlayerResponse = Message<"whattheshell.v1.WatchPlayerResponse">
  * Use `create(WatchPlayerResponseSchema)` to create a new message.
  */
 export const WatchPlayerResponseSchema: GenMessage<WatchPlayerResponse> = /*@__PURE__*/
-  messageDesc(file_whattheshell_v1_player_service, 12);
+  messageDesc(file_whattheshell_v1_player_service, 15);
 
 /**
  * Request of ListLeaderboard.
@@ -608,7 +706,7 @@ export type ListLeaderboardRequest = Message<"whattheshell.v1.ListLeaderboardReq
  * Use `create(ListLeaderboardRequestSchema)` to create a new message.
  */
 export const ListLeaderboardRequestSchema: GenMessage<ListLeaderboardRequest> = /*@__PURE__*/
-  messageDesc(file_whattheshell_v1_player_service, 13);
+  messageDesc(file_whattheshell_v1_player_service, 16);
 
 /**
  * Response of ListLeaderboard.
@@ -636,7 +734,7 @@ export type ListLeaderboardResponse = Message<"whattheshell.v1.ListLeaderboardRe
  * Use `create(ListLeaderboardResponseSchema)` to create a new message.
  */
 export const ListLeaderboardResponseSchema: GenMessage<ListLeaderboardResponse> = /*@__PURE__*/
-  messageDesc(file_whattheshell_v1_player_service, 14);
+  messageDesc(file_whattheshell_v1_player_service, 17);
 
 /**
  * Request of MintPlayerToken.
@@ -687,7 +785,7 @@ export type MintPlayerTokenRequest = Message<"whattheshell.v1.MintPlayerTokenReq
  * Use `create(MintPlayerTokenRequestSchema)` to create a new message.
  */
 export const MintPlayerTokenRequestSchema: GenMessage<MintPlayerTokenRequest> = /*@__PURE__*/
-  messageDesc(file_whattheshell_v1_player_service, 15);
+  messageDesc(file_whattheshell_v1_player_service, 18);
 
 /**
  * Response of MintPlayerToken.
@@ -715,7 +813,339 @@ export type MintPlayerTokenResponse = Message<"whattheshell.v1.MintPlayerTokenRe
  * Use `create(MintPlayerTokenResponseSchema)` to create a new message.
  */
 export const MintPlayerTokenResponseSchema: GenMessage<MintPlayerTokenResponse> = /*@__PURE__*/
-  messageDesc(file_whattheshell_v1_player_service, 16);
+  messageDesc(file_whattheshell_v1_player_service, 19);
+
+/**
+ * Request of BanPlayer.
+ *
+ * @generated from message whattheshell.v1.BanPlayerRequest
+ */
+export type BanPlayerRequest = Message<"whattheshell.v1.BanPlayerRequest"> & {
+  /**
+   * Whom to ban, `players/{player}`. Required. Bots cannot be banned.
+   *
+   * @generated from field: string player = 1;
+   */
+  player: string;
+
+  /**
+   * Makes the call safe to repeat; see `MatchService`.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+
+  /**
+   * For how long from now on, 1 second to 10 years. Unset: until `UnbanPlayer`.
+   *
+   * @generated from field: google.protobuf.Duration ttl = 3;
+   */
+  ttl?: Duration | undefined;
+
+  /**
+   * Why, for the back end's own use: a code, a sentence, a link to a case. At most 256 bytes, or empty.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message whattheshell.v1.BanPlayerRequest.
+ * Use `create(BanPlayerRequestSchema)` to create a new message.
+ */
+export const BanPlayerRequestSchema: GenMessage<BanPlayerRequest> = /*@__PURE__*/
+  messageDesc(file_whattheshell_v1_player_service, 20);
+
+/**
+ * Response of BanPlayer.
+ *
+ * @generated from message whattheshell.v1.BanPlayerResponse
+ */
+export type BanPlayerResponse = Message<"whattheshell.v1.BanPlayerResponse"> & {
+  /**
+   * The player's ban. Unset: another call has lifted it since.
+   *
+   * @generated from field: whattheshell.v1.PlayerBan ban = 1;
+   */
+  ban?: PlayerBan | undefined;
+};
+
+/**
+ * Describes the message whattheshell.v1.BanPlayerResponse.
+ * Use `create(BanPlayerResponseSchema)` to create a new message.
+ */
+export const BanPlayerResponseSchema: GenMessage<BanPlayerResponse> = /*@__PURE__*/
+  messageDesc(file_whattheshell_v1_player_service, 21);
+
+/**
+ * Request of UnbanPlayer.
+ *
+ * @generated from message whattheshell.v1.UnbanPlayerRequest
+ */
+export type UnbanPlayerRequest = Message<"whattheshell.v1.UnbanPlayerRequest"> & {
+  /**
+   * Whose ban to lift, `players/{player}`. Required.
+   *
+   * @generated from field: string player = 1;
+   */
+  player: string;
+
+  /**
+   * Makes the call safe to repeat; see `MatchService`.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message whattheshell.v1.UnbanPlayerRequest.
+ * Use `create(UnbanPlayerRequestSchema)` to create a new message.
+ */
+export const UnbanPlayerRequestSchema: GenMessage<UnbanPlayerRequest> = /*@__PURE__*/
+  messageDesc(file_whattheshell_v1_player_service, 22);
+
+/**
+ * Response of UnbanPlayer.
+ *
+ * @generated from message whattheshell.v1.UnbanPlayerResponse
+ */
+export type UnbanPlayerResponse = Message<"whattheshell.v1.UnbanPlayerResponse"> & {
+  /**
+   * The player's ban. Unset: he has none; set: another call has banned him since.
+   *
+   * @generated from field: whattheshell.v1.PlayerBan ban = 1;
+   */
+  ban?: PlayerBan | undefined;
+};
+
+/**
+ * Describes the message whattheshell.v1.UnbanPlayerResponse.
+ * Use `create(UnbanPlayerResponseSchema)` to create a new message.
+ */
+export const UnbanPlayerResponseSchema: GenMessage<UnbanPlayerResponse> = /*@__PURE__*/
+  messageDesc(file_whattheshell_v1_player_service, 23);
+
+/**
+ * Request of RevokePlayerTokens.
+ *
+ * @generated from message whattheshell.v1.RevokePlayerTokensRequest
+ */
+export type RevokePlayerTokensRequest = Message<"whattheshell.v1.RevokePlayerTokensRequest"> & {
+  /**
+   * Whose tokens to call back, `players/{player}`. Required.
+   *
+   * @generated from field: string player = 1;
+   */
+  player: string;
+
+  /**
+   * Makes the call safe to repeat; see `MatchService`.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message whattheshell.v1.RevokePlayerTokensRequest.
+ * Use `create(RevokePlayerTokensRequestSchema)` to create a new message.
+ */
+export const RevokePlayerTokensRequestSchema: GenMessage<RevokePlayerTokensRequest> = /*@__PURE__*/
+  messageDesc(file_whattheshell_v1_player_service, 24);
+
+/**
+ * Response of RevokePlayerTokens.
+ *
+ * @generated from message whattheshell.v1.RevokePlayerTokensResponse
+ */
+export type RevokePlayerTokensResponse = Message<"whattheshell.v1.RevokePlayerTokensResponse"> & {
+  /**
+   * Tokens whose `iat` is before this are refused; whole seconds, a few ahead of now.
+   *
+   * @generated from field: google.protobuf.Timestamp tokens_from_time = 1;
+   */
+  tokensFromTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message whattheshell.v1.RevokePlayerTokensResponse.
+ * Use `create(RevokePlayerTokensResponseSchema)` to create a new message.
+ */
+export const RevokePlayerTokensResponseSchema: GenMessage<RevokePlayerTokensResponse> = /*@__PURE__*/
+  messageDesc(file_whattheshell_v1_player_service, 25);
+
+/**
+ * Request of ExportPlayer.
+ *
+ * @generated from message whattheshell.v1.ExportPlayerRequest
+ */
+export type ExportPlayerRequest = Message<"whattheshell.v1.ExportPlayerRequest"> & {
+  /**
+   * Whose data, `players/{player}`. Required.
+   *
+   * @generated from field: string player = 1;
+   */
+  player: string;
+
+  /**
+   * The most matches to return, 1 to 100. Default 20.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the answer before. Empty: the first page, which has all that is not a match.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message whattheshell.v1.ExportPlayerRequest.
+ * Use `create(ExportPlayerRequestSchema)` to create a new message.
+ */
+export const ExportPlayerRequestSchema: GenMessage<ExportPlayerRequest> = /*@__PURE__*/
+  messageDesc(file_whattheshell_v1_player_service, 26);
+
+/**
+ * Response of ExportPlayer: a page. All but the matches is on the first page alone.
+ *
+ * @generated from message whattheshell.v1.ExportPlayerResponse
+ */
+export type ExportPlayerResponse = Message<"whattheshell.v1.ExportPlayerResponse"> & {
+  /**
+   * His name and his standings with ratings: kept until they are deleted.
+   *
+   * @generated from field: whattheshell.v1.Player player = 1;
+   */
+  player?: Player | undefined;
+
+  /**
+   * His places on leaderboards, one for each speed at most.
+   *
+   * @generated from field: repeated whattheshell.v1.LeaderboardPlace leaderboard_places = 2;
+   */
+  leaderboardPlaces: LeaderboardPlace[];
+
+  /**
+   * Whom he met last in matches that were found for him, the last one last; at most 16.
+   *
+   * @generated from field: repeated whattheshell.v1.RecentOpponent recent_opponents = 3;
+   */
+  recentOpponents: RecentOpponent[];
+
+  /**
+   * The matches that were counted last in his standings, `matches/{match}`, the last one last; at most 64. Some may
+   * be forgotten.
+   *
+   * @generated from field: repeated string counted_matches = 4;
+   */
+  countedMatches: string[];
+
+  /**
+   * What holds him: his ticket or his ranked match. Empty: nothing.
+   *
+   * @generated from field: string held_by = 5;
+   */
+  heldBy: string;
+
+  /**
+   * The ticket with which he waits or has been matched. Unset: he has none.
+   *
+   * @generated from field: whattheshell.v1.Ticket ticket = 6;
+   */
+  ticket?: Ticket | undefined;
+
+  /**
+   * His open invites, made and received, newest first; at most 1,000. Invites that are closed are kept for a day, and
+   * not by player.
+   *
+   * @generated from field: repeated whattheshell.v1.Invite invites = 7;
+   */
+  invites: Invite[];
+
+  /**
+   * His ban, or the one that has ended within the last day. Unset: none.
+   *
+   * @generated from field: whattheshell.v1.PlayerBan ban = 8;
+   */
+  ban?: PlayerBan | undefined;
+
+  /**
+   * His tokens issued before this were called back. Unset: none within the last day.
+   *
+   * @generated from field: google.protobuf.Timestamp tokens_from_time = 9;
+   */
+  tokensFromTime?: Timestamp | undefined;
+
+  /**
+   * His matches, live and finished, newest first, a page of them; finished ones are kept for `match_retention`.
+   *
+   * @generated from field: repeated whattheshell.v1.MatchSummary matches = 10;
+   */
+  matches: MatchSummary[];
+
+  /**
+   * To get the next page; empty on the last. Opaque.
+   *
+   * @generated from field: string next_page_token = 11;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message whattheshell.v1.ExportPlayerResponse.
+ * Use `create(ExportPlayerResponseSchema)` to create a new message.
+ */
+export const ExportPlayerResponseSchema: GenMessage<ExportPlayerResponse> = /*@__PURE__*/
+  messageDesc(file_whattheshell_v1_player_service, 27);
+
+/**
+ * Request of DeletePlayer.
+ *
+ * @generated from message whattheshell.v1.DeletePlayerRequest
+ */
+export type DeletePlayerRequest = Message<"whattheshell.v1.DeletePlayerRequest"> & {
+  /**
+   * Whose data, `players/{player}`. Required.
+   *
+   * @generated from field: string player = 1;
+   */
+  player: string;
+
+  /**
+   * Makes the call safe to repeat; see `MatchService`.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message whattheshell.v1.DeletePlayerRequest.
+ * Use `create(DeletePlayerRequestSchema)` to create a new message.
+ */
+export const DeletePlayerRequestSchema: GenMessage<DeletePlayerRequest> = /*@__PURE__*/
+  messageDesc(file_whattheshell_v1_player_service, 28);
+
+/**
+ * Response of DeletePlayer.
+ *
+ * @generated from message whattheshell.v1.DeletePlayerResponse
+ */
+export type DeletePlayerResponse = Message<"whattheshell.v1.DeletePlayerResponse"> & {
+};
+
+/**
+ * Describes the message whattheshell.v1.DeletePlayerResponse.
+ * Use `create(DeletePlayerResponseSchema)` to create a new message.
+ */
+export const DeletePlayerResponseSchema: GenMessage<DeletePlayerResponse> = /*@__PURE__*/
+  messageDesc(file_whattheshell_v1_player_service, 29);
 
 /**
  * Request of GetServerInfo.
@@ -730,7 +1160,7 @@ export type GetServerInfoRequest = Message<"whattheshell.v1.GetServerInfoRequest
  * Use `create(GetServerInfoRequestSchema)` to create a new message.
  */
 export const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest> = /*@__PURE__*/
-  messageDesc(file_whattheshell_v1_player_service, 17);
+  messageDesc(file_whattheshell_v1_player_service, 30);
 
 /**
  * Response of GetServerInfo.
@@ -793,7 +1223,7 @@ export type GetServerInfoResponse = Message<"whattheshell.v1.GetServerInfoRespon
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse> = /*@__PURE__*/
-  messageDesc(file_whattheshell_v1_player_service, 18);
+  messageDesc(file_whattheshell_v1_player_service, 31);
 
 /**
  * How fast a match is, by its time per turn; a bank clock counts as increment + initial / 40.
@@ -912,8 +1342,8 @@ export const PlayerService: GenService<{
   },
   /**
    * Makes a token by which a client acts as one player. For back ends, which know who their players
-   * are; a server in development mode mints for everyone. It stores nothing, so it needs no request
-   * id: every call makes another token.
+   * are; a server in development mode mints for everyone. A banned player gets none. It stores nothing, so
+   * it needs no request id: every call makes another token.
    *
    * @generated from rpc whattheshell.v1.PlayerService.MintPlayerToken
    */
@@ -921,6 +1351,67 @@ export const PlayerService: GenService<{
     methodKind: "unary";
     input: typeof MintPlayerTokenRequestSchema;
     output: typeof MintPlayerTokenResponseSchema;
+  },
+  /**
+   * Bans a player. Every call with a token of his is refused with PLAYER_BANNED and his streams end with it, on
+   * other nodes within 2 seconds; his ticket is cancelled; and whoever acts for him, nothing brings him into a match
+   * any more, nor mints a token for him. His live matches go on by their clocks, and a back end can resign them. A
+   * ban that he has is replaced. For back ends.
+   *
+   * @generated from rpc whattheshell.v1.PlayerService.BanPlayer
+   */
+  banPlayer: {
+    methodKind: "unary";
+    input: typeof BanPlayerRequestSchema;
+    output: typeof BanPlayerResponseSchema;
+  },
+  /**
+   * Lifts a player's ban, if he has one. For back ends.
+   *
+   * @generated from rpc whattheshell.v1.PlayerService.UnbanPlayer
+   */
+  unbanPlayer: {
+    methodKind: "unary";
+    input: typeof UnbanPlayerRequestSchema;
+    output: typeof UnbanPlayerResponseSchema;
+  },
+  /**
+   * Calls back every token of a player that was minted before: calls with it are refused with TOKEN_EXPIRED and its
+   * streams end with it, on other nodes within 2 seconds. Tokens that are minted after are good at once; of those
+   * that another issuer makes, the ones issued 6 seconds later. For back ends.
+   *
+   * @generated from rpc whattheshell.v1.PlayerService.RevokePlayerTokens
+   */
+  revokePlayerTokens: {
+    methodKind: "unary";
+    input: typeof RevokePlayerTokensRequestSchema;
+    output: typeof RevokePlayerTokensResponseSchema;
+  },
+  /**
+   * Everything that the server keeps of a player. What was played in a match is had by `GetTranscript`. For back
+   * ends.
+   *
+   * @generated from rpc whattheshell.v1.PlayerService.ExportPlayer
+   */
+  exportPlayer: {
+    methodKind: "unary";
+    input: typeof ExportPlayerRequestSchema;
+    output: typeof ExportPlayerResponseSchema;
+  },
+  /**
+   * Deletes everything that the server keeps of a player alone: his ticket is cancelled, his open invites are
+   * revoked or declined, his live matches resigned, and his standings, lists, lines of leaderboards and ban are
+   * removed; his tokens are called back. What is not his alone stays as long as it would have: finished matches with
+   * their transcripts, closed invites, and others' recent opponents. For a day the server remembers the request, and
+   * that his tokens are called back. Whoever plays under the name again begins anew, and so does a match of his that
+   * ends later. If a call gets no answer, repeat it: it goes on where it was. For back ends.
+   *
+   * @generated from rpc whattheshell.v1.PlayerService.DeletePlayer
+   */
+  deletePlayer: {
+    methodKind: "unary";
+    input: typeof DeletePlayerRequestSchema;
+    output: typeof DeletePlayerResponseSchema;
   },
   /**
    * What the server is and can do, its time and its public keys. For everyone, without a token.
