@@ -99,7 +99,7 @@ async fn an_abort_is_audited_once_with_who_what_and_why() {
         abort(&operator, abort_request(&duel.name, "abort-7")).await.unwrap();
     }
     let text = String::from_utf8(log.text()).unwrap();
-    let audited: Vec<_> = text.lines().filter(|line| line.contains(" audit: ")).collect();
+    let audited: Vec<_> = text.lines().filter(|line| line.contains(" audit: an operator acted ")).collect();
     assert_eq!(audited.len(), 1, "{audited:?}");
     for told in ["olga", "abort_match", &duel.name, "abort-7", "a player asked for it"] {
         assert!(audited[0].contains(told), "{told}: {}", audited[0]);
