@@ -3,6 +3,7 @@
 mod accounts;
 mod admin;
 mod api_keys;
+mod audit_log;
 mod bots;
 mod configuration;
 mod demo;
