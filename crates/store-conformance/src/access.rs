@@ -202,6 +202,8 @@ pub async fn a_reader_of_access_misses_nothing_while_it_changes(world: Arc<World
     };
     while !racers.iter().all(|racer| racer.is_finished()) {
         read(&world.other).await;
+        // A store in memory answers at once, and on one thread nobody else would get to work.
+        tokio::task::yield_now().await;
     }
     let list = read(&world.other).await;
     for racer in racers {

@@ -74,7 +74,8 @@ fn unit(option: &Arg) -> String {
     if id.ends_with("_ms") {
         return "milliseconds".to_owned();
     }
-    if id.ends_with("_s") {
+    // A rate is not a time.
+    if id.ends_with("_s") && !id.ends_with("_per_s") {
         return "seconds".to_owned();
     }
     let names = option.get_value_names().unwrap_or_default();
