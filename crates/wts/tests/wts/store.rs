@@ -308,19 +308,19 @@ async fn what_a_newer_program_wrote_is_refused_by_every_command() {
     begun(&folder, "data").await;
     folder.stored("data", &["backup", "copy"]);
     let mut newer = std::fs::read(folder.path("copy")).expect("a file");
-    newer[BACKUP_FORMAT_AT].copy_from_slice(&3_u32.to_be_bytes());
+    newer[BACKUP_FORMAT_AT].copy_from_slice(&4_u32.to_be_bytes());
     std::fs::write(folder.path("newer"), newer).expect("a file can be written");
     let why = folder.refused("other", &["restore", "newer"]);
-    assert!(why.contains("format 3") && why.contains("use the newer one"), "{why}");
+    assert!(why.contains("format 4") && why.contains("use the newer one"), "{why}");
 
     let format = folder.path("data").join("format");
     let ours = std::fs::read(&format).expect("a file");
-    std::fs::write(&format, "3\n").expect("a file can be written");
+    std::fs::write(&format, "4\n").expect("a file can be written");
     let mut serve = Command::new(env!("CARGO_BIN_EXE_wts"));
     let serve = serve.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder.path("data"));
     let serve = text(&serve.output().expect("wts runs").stderr);
     for why in [serve, folder.refused("data", &["check"]), folder.refused("data", &["backup", "again"])] {
-        assert!(why.contains("format 3") && why.contains("use the newer program"), "{why}");
+        assert!(why.contains("format 4") && why.contains("use the newer program"), "{why}");
     }
     std::fs::write(&format, ours).expect("a file can be written");
     assert_eq!(folder.checked("data", "live"), 1, "nothing was changed");
