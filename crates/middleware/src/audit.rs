@@ -7,11 +7,12 @@ use std::task::{Context, Poll, ready};
 
 use http::{Request, Response};
 use pin_project_lite::pin_project;
-use tonic::{Code, Status};
+use tonic::Code;
 use tower::{Layer, Service};
 
 use crate::policy::{Access, Rpc};
 use crate::principal::Principal;
+use crate::trace::status_code;
 
 /// The target of every line of the audit log, by which a subscriber finds them.
 pub const AUDIT_TARGET: &str = "audit";
@@ -75,10 +76,13 @@ struct Entry {
 
 impl Entry {
     fn of<B>(request: &Request<B>) -> Option<Self> {
-        let principal = request.extensions().get::<Principal>()?;
+        // Most calls are players', and need not be looked up.
+        let principal = request
+            .extensions()
+            .get::<Principal>()
+            .filter(|principal| !matches!(principal, Principal::Player(_)))?;
         let rpc = Rpc::by_path(request.uri().path())?;
-        let is_written =
-            !matches!(principal, Principal::Player(_)) && !rpc.reads() && !MOVES.contains(&rpc.method);
+        let is_written = !rpc.reads() && !MOVES.contains(&rpc.method);
         is_written.then(|| Self { principal: principal.clone(), rpc, note: AuditNote::default(), code: None })
     }
 }
@@ -149,12 +153,8 @@ where
         let answer = ready!(this.future.poll(cx));
         if let Some(mut entry) = this.entry.take() {
             // A call that changes something has one answer: a refusal is in the headers, or there is none.
-            let status = answer.as_ref().ok().map(|response| response.headers().get(Status::GRPC_STATUS));
-            entry.code = Some(match status {
-                Some(None) => Code::Ok,
-                Some(Some(status)) => Code::from_bytes(status.as_bytes()),
-                None => Code::Unknown,
-            });
+            let code = |response: &Response<_>| status_code(response.headers()).unwrap_or(Code::Ok);
+            entry.code = Some(answer.as_ref().map_or(Code::Unknown, code));
         }
         Poll::Ready(answer)
     }

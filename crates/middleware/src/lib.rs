@@ -11,7 +11,10 @@
 //! 5. [`AuthLayer`]: the [`Principal`] in the request's extensions, or a refusal.
 //! 6. [`LimitLayer`]: a refusal where the node, or the principal's part of it, is used up.
 //! 7. [`AuditLayer`]: what back ends and operators did is written down.
-//! 7. [`ReasonLayer`]: a reason for what the transport refuses by itself.
+//! 8. [`ReasonLayer`]: a reason for what the transport refuses by itself.
+//!
+//! The service adds two of its own: after 2, one that counts for operators; after 4, one that sends calls elsewhere
+//! while the node drains.
 //!
 //! [`Rpc`] is the one table of who may call what; [`TokenIssuer`] and [`TokenVerifier`] make and judge
 //! the tokens of players, whose issuer may also be a [`TrustedIssuer`]; [`ApiKeys`] the keys of back ends and
@@ -109,5 +112,5 @@ pub use token_issuer::{
     MintError, NewToken, TOKEN_TTL_DEFAULT_MS, TOKEN_TTL_MAX_MS, TOKEN_TTL_MIN_MS, TokenIssuer,
 };
 pub use token_verifier::{TOKEN_BYTES_MAX, TOKEN_LEEWAY_MS, TokenError, TokenVerifier};
-pub use trace::{TraceBody, TraceFuture, TraceLayer, TraceService};
+pub use trace::{TraceBody, TraceFuture, TraceLayer, TraceService, status_code};
 pub use trusted_issuer::{ISSUER_KEYS_MAX, KeySetError, TokenAlgorithm, TrustedIssuer, TrustedIssuerConfig};

@@ -9,8 +9,8 @@ use opentelemetry::metrics::{Counter, Histogram, UpDownCounter};
 use opentelemetry::trace::{Span as _, SpanKind, Status as SpanStatus, TraceContextExt as _, Tracer as _};
 use opentelemetry::{Context, ContextGuard, KeyValue};
 use tonic::{Code, Status};
-use wire::ApiError;
 use wire::v1::ErrorReason;
+use wire::{ApiError, ErrorRow};
 
 use crate::policy::{OTHER, Rpc};
 use crate::traceparent;
@@ -59,7 +59,9 @@ impl CallerKind {
 /// A call that is measured.
 pub(crate) struct Measured {
     instruments: Arc<CallInstruments>,
-    rpc: Option<&'static Rpc>,
+    /// Its name.
+    method: &'static str,
+    streams: bool,
     caller: CallerKind,
     /// With the span of the call, if that is recorded.
     context: Option<Context>,
@@ -76,9 +78,11 @@ impl Measured {
     ) -> Self {
         let caller = CallerKind::default();
         request.extensions_mut().insert(caller.clone());
-        let context = begin_span(&instruments.tracer, rpc, request.headers());
+        let method = rpc.map_or(OTHER, Rpc::full_name);
+        let streams = rpc.is_some_and(|rpc| rpc.streams);
+        let context = begin_span(&instruments.tracer, method, request.headers());
         let instruments = Arc::clone(instruments);
-        Self { instruments, rpc, caller, context, reason: None, is_open_stream: false }
+        Self { instruments, method, streams, caller, context, reason: None, is_open_stream: false }
     }
 
     /// Makes the call's span the current one for as long as the guard is there.
@@ -88,8 +92,8 @@ impl Measured {
 
     /// The answer has begun.
     pub(crate) fn answered(&mut self) {
-        if let Some(rpc) = self.rpc.filter(|rpc| rpc.streams && self.reason.is_none()) {
-            self.instruments.open_streams.add(1, &[KeyValue::new(label::METHOD, rpc.full_name())]);
+        if self.streams && self.reason.is_none() {
+            self.instruments.open_streams.add(1, &[KeyValue::new(label::METHOD, self.method)]);
             self.is_open_stream = true;
         }
     }
@@ -102,26 +106,26 @@ impl Measured {
 
     /// The call is over.
     pub(crate) fn end(&mut self, code: Code, elapsed: Duration) {
-        let method = method(self.rpc);
         if self.is_open_stream {
-            self.instruments.open_streams.add(-1, &[KeyValue::new(label::METHOD, method)]);
+            self.instruments.open_streams.add(-1, &[KeyValue::new(label::METHOD, self.method)]);
         }
         let principal = self.caller.0.get().copied().unwrap_or(UNKNOWN);
         let labels = [
-            KeyValue::new(label::METHOD, method),
+            KeyValue::new(label::METHOD, self.method),
             KeyValue::new(label::CODE, code_name(code)),
             KeyValue::new(label::SYSTEM, "grpc"),
             KeyValue::new(label::PRINCIPAL, principal),
         ];
         self.instruments.duration.record(elapsed.as_secs_f64(), &labels);
-        if let Some(reason) = self.reason {
-            self.instruments.refused.add(1, &[KeyValue::new(label::REASON, reason_name(reason))]);
+        let reason = self.reason.map(|reason| KeyValue::new(label::REASON, ErrorRow::of(reason).name()));
+        if let Some(reason) = &reason {
+            self.instruments.refused.add(1, std::slice::from_ref(reason));
         }
         if let Some(context) = &self.context {
             let span = context.span();
             span.set_attributes(labels);
-            if let Some(reason) = self.reason {
-                span.set_attribute(KeyValue::new(label::REASON, reason_name(reason)));
+            if let Some(reason) = reason {
+                span.set_attribute(reason);
             }
             if is_server_error(code) {
                 span.set_attribute(KeyValue::new(label::ERROR, code_name(code)));
@@ -133,25 +137,15 @@ impl Measured {
 }
 
 /// Begins the span of a call, below the one that the caller names. None if it is not recorded.
-fn begin_span(tracer: &BoxedTracer, rpc: Option<&'static Rpc>, headers: &HeaderMap) -> Option<Context> {
+fn begin_span(tracer: &BoxedTracer, method: &'static str, headers: &HeaderMap) -> Option<Context> {
     let root = Context::new();
     let parent = match traceparent::remote_span(headers) {
         Some(remote) => root.with_remote_span_context(remote),
         None => root,
     };
-    let builder = tracer.span_builder(method(rpc)).with_kind(SpanKind::Server);
+    let builder = tracer.span_builder(method).with_kind(SpanKind::Server);
     let span = tracer.build_with_context(builder, &parent);
     span.is_recording().then(|| parent.with_span(span))
-}
-
-fn method(rpc: Option<&'static Rpc>) -> &'static str {
-    rpc.map_or(OTHER, Rpc::full_name)
-}
-
-/// The reason as the error table has it: `CELL_OUT_OF_RANGE`.
-fn reason_name(reason: ErrorReason) -> &'static str {
-    let name = reason.as_str_name();
-    name.strip_prefix("ERROR_REASON_").unwrap_or(name)
 }
 
 /// The code as gRPC writes it.

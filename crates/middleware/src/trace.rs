@@ -77,6 +77,13 @@ where
     }
 }
 
+/// The status that headers or trailers have. Where the headers of an answer have one, they are all of it: a refusal,
+/// or an answer without a message.
+#[must_use]
+pub fn status_code(headers: &HeaderMap) -> Option<Code> {
+    headers.get(Status::GRPC_STATUS).map(|value| Code::from_bytes(value.as_bytes()))
+}
+
 /// A call under way. Dropped before its end it counts as cancelled: the client has gone.
 struct Call {
     span: Span,
@@ -118,8 +125,7 @@ impl Call {
 
     /// Takes the status out of headers or trailers, if they have one.
     fn read_status(&mut self, headers: &HeaderMap) {
-        if let Some(value) = headers.get(Status::GRPC_STATUS) {
-            let code = Code::from_bytes(value.as_bytes());
+        if let Some(code) = status_code(headers) {
             self.code = Some(code);
             if let Some(measured) = self.measured.as_mut().filter(|_| code != Code::Ok) {
                 measured.refused(headers);

@@ -124,7 +124,7 @@ async fn make_move(node: &Node, id: MatchId) -> Result<(), wire::ApiError> {
             request_id: request_id.clone(),
         }))
     };
-    let driven = drive(store, &node.stats, id, None, command).await?;
+    let driven = drive(store, id, None, command).await?;
     let answer = driven.answer.map_err(|refusal| errors::refusal(refusal, id))?;
     if matches!(answer, Answer::Sealed(_)) {
         node.config.instruments.seal_acknowledged("bot");

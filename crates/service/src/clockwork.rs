@@ -22,7 +22,6 @@ use crate::metrics::Instruments;
 use crate::node::Node;
 use crate::readiness::Readiness;
 use crate::roster::Roster;
-use crate::stats::Stats;
 
 /// Pause between two signs of life to a shard's clock, ms: well under the gap that it takes for an outage.
 /// They wait for nothing else, or a backlog of work would move every deadline.
@@ -57,7 +56,6 @@ pub(crate) async fn run(node: &Node, readiness: Option<Arc<Readiness>>, nodes: w
 /// The clockwork of one node.
 struct Clockwork<'a> {
     roster: &'a Roster,
-    stats: &'a Stats,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
     bots: &'a Bots,
@@ -105,7 +103,6 @@ impl<'a> Clockwork<'a> {
         };
         Self {
             roster: &node.roster,
-            stats: &node.stats,
             store,
             clock: node.clock.as_ref(),
             bots: &node.bots,
@@ -277,8 +274,7 @@ impl<'a> Clockwork<'a> {
     /// to be due, because an outage moved its deadlines, is put off until it is; one whose bot is asked, until it
     /// must have moved.
     async fn attend(&self, id: MatchId) -> Result<(), ApiError> {
-        let Driven { stored, now, .. } =
-            drive(self.store, self.stats, id, None, |_| Ok(Command::Tick)).await?;
+        let Driven { stored, now, .. } = drive(self.store, id, None, |_| Ok(Command::Tick)).await?;
         if !stored.follow_ups.is_empty() {
             return follow_up::settle(self.store, &stored).await.map_err(|error| {
                 self.instruments.follow_ups(&stored.follow_ups, "failed");

@@ -35,7 +35,7 @@ impl Commands<'_> {
         request::request_id(&request.request_id)?;
         self.node.may_play(&caller.acting(&request.player)?)?;
         self.take_up(caller, &request.player, id).await?;
-        let driven = drive(self.store(), &self.node.stats, id, caller.deadline(), |game| {
+        let driven = drive(self.store(), id, caller.deadline(), |game| {
             let seat = caller.seat(&request.player, game)?;
             Ok(Command::Join { seat })
         })
@@ -107,10 +107,8 @@ impl Commands<'_> {
                 request_id: request_id.clone(),
             })
         };
-        let driven = drive(self.store(), &self.node.stats, id, caller.deadline(), |game| {
-            command(game).map(Command::Seal)
-        })
-        .await?;
+        let driven =
+            drive(self.store(), id, caller.deadline(), |game| command(game).map(Command::Seal)).await?;
         self.node.bots.ask(&driven.stored.head);
         let receipt = match driven.answer {
             Ok(Answer::Sealed(receipt)) => Ok(receipt),
@@ -147,10 +145,8 @@ impl Commands<'_> {
             let seat = caller.seat(&request.player, game)?;
             Ok(RevealCommand { seat, turn, opening: opening.clone(), request_id: request_id.clone() })
         };
-        let driven = drive(self.store(), &self.node.stats, id, caller.deadline(), |game| {
-            command(game).map(Command::Reveal)
-        })
-        .await?;
+        let driven =
+            drive(self.store(), id, caller.deadline(), |game| command(game).map(Command::Reveal)).await?;
         self.node.bots.ask(&driven.stored.head);
         match driven.answer {
             Err(Refusal::TurnClosed { .. }) => {
@@ -172,7 +168,7 @@ impl Commands<'_> {
     ) -> Result<v1::Match, ApiError> {
         let id = request::match_id("name", &request.name)?;
         let request_id = request::request_id(&request.request_id)?;
-        let driven = drive(self.store(), &self.node.stats, id, caller.deadline(), |game| {
+        let driven = drive(self.store(), id, caller.deadline(), |game| {
             let seat = caller.seat(&request.player, game)?;
             Ok(Command::Resign { seat, request_id: request_id.clone() })
         })
@@ -227,10 +223,8 @@ impl Commands<'_> {
             }
             Ok(DrawCommand { seat: own, turn, accept: draft.accept, request_id: request_id.clone() })
         };
-        let driven = drive(self.store(), &self.node.stats, id, caller.deadline(), |game| {
-            command(game).map(Command::Draw)
-        })
-        .await?;
+        let driven =
+            drive(self.store(), id, caller.deadline(), |game| command(game).map(Command::Draw)).await?;
         match driven.answer {
             Err(Refusal::TurnClosed { .. }) => {
                 let (record, _) = self.past(&driven.stored.head, turn).await?;

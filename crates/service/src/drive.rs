@@ -11,7 +11,6 @@ use wire::ApiError;
 use wire::v1::ErrorReason;
 
 use crate::convert::{errors, match_name};
-use crate::stats::{Stats, Tally};
 use crate::{lost_history, spans};
 
 /// How often a command is judged again. Two seats, their retries and a tick can make each other lose a
@@ -44,7 +43,6 @@ pub(crate) struct Driven {
 /// has been held up on its way: whoever called has been told by then that it did not come about in time.
 pub(crate) async fn drive(
     store: &dyn Store,
-    stats: &Stats,
     id: MatchId,
     deadline: Option<Deadline>,
     mut command: impl FnMut(&Match) -> Result<Command, ApiError> + Send,
@@ -75,11 +73,8 @@ pub(crate) async fn drive(
             change.not_after = Some(change.not_after.map_or(over, |not_after| not_after.min(over)));
         }
         let expected = base.loaded.stored.version;
-        let tally = Tally::of(&change);
         let commit = Commit { expected, nonce: rand::random(), judged: now, change, trace: spans::current() };
-        let outcome = store.commit(commit).await.map_err(refused)?;
-        stats.committed(tally, &outcome);
-        match outcome {
+        match store.commit(commit).await.map_err(refused)? {
             CommitOutcome::Committed(stored) if base.is_lost => {
                 base = Base { loaded: Loaded { stored, now }, is_read: true, is_lost: false };
             }

@@ -33,7 +33,7 @@ pub(crate) fn is_lost(seen: &Stored, read: &Stored) -> bool {
 /// Ends a match of which something is lost, if it is still played.
 pub(crate) async fn void(node: &Node, id: MatchId) -> Result<(), ApiError> {
     tell(id);
-    drive(node.store.as_ref(), &node.stats, id, None, |_| Ok(Command::LostHistory)).await.map(drop)
+    drive(node.store.as_ref(), id, None, |_| Ok(Command::LostHistory)).await.map(drop)
 }
 
 /// Tells the log.
@@ -70,7 +70,7 @@ pub(crate) async fn claim(
 ) -> Result<(), ApiError> {
     let Ok(seat) = caller.seat(player, game) else { return Ok(()) };
     let claimed = |_: &Match| Ok(Command::ClaimHistory { seat, claim });
-    let driven = drive(node.store.as_ref(), &node.stats, game.id, caller.deadline(), claimed).await?;
+    let driven = drive(node.store.as_ref(), game.id, caller.deadline(), claimed).await?;
     tell_if_void(&driven.stored.head);
     Ok(())
 }
@@ -99,7 +99,7 @@ pub(crate) async fn weigh(
         return if is_lost { void(node, id).await } else { Ok(()) };
     }
     let judged = |game: &Match| Ok(if lacks(game, &receipt) { Command::LostHistory } else { Command::Tick });
-    let driven = drive(store, &node.stats, id, None, judged).await?;
+    let driven = drive(store, id, None, judged).await?;
     tell_if_void(&driven.stored.head);
     Ok(())
 }

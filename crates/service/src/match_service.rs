@@ -142,7 +142,7 @@ impl Matches {
     /// that depends on it is answered.
     async fn look(&self, caller: &Caller, name: &str, player: &str) -> Result<Driven, ApiError> {
         let id = request::match_id("name", name)?;
-        drive(self.store(), &self.node.stats, id, caller.deadline(), |game| {
+        drive(self.store(), id, caller.deadline(), |game| {
             caller.viewer(player, game)?;
             Ok(Command::Tick)
         })

@@ -20,17 +20,19 @@ use store::{
 use tokio::time::Instant;
 
 use crate::metrics::{Instruments, MatchKind};
+use crate::stats::{Count, Stats};
 
-/// A store whose operations are measured, and which tells what commits mean for matches: every change of a
-/// match comes by here, whoever makes it.
+/// A store whose operations are measured, and which tells what commits mean for matches, telemetry and the node's own
+/// counters alike: every change of a match comes by here, whoever makes it.
 pub(crate) struct Metered {
     store: Arc<dyn Store>,
     instruments: Instruments,
+    stats: Arc<Stats>,
 }
 
 impl Metered {
-    pub(crate) fn new(store: Arc<dyn Store>, instruments: Instruments) -> Self {
-        Self { store, instruments }
+    pub(crate) fn new(store: Arc<dyn Store>, instruments: Instruments, stats: Arc<Stats>) -> Self {
+        Self { store, instruments, stats }
     }
 
     /// Measures an operation. It has a span of its own where the call that it belongs to has one.
@@ -115,15 +117,17 @@ impl Told {
         }
     }
 
-    fn tell(self, instruments: &Instruments) {
+    fn tell(self, instruments: &Instruments, stats: &Stats) {
         if self.started {
             instruments.match_started(self.game);
         }
         for after_ms in self.resolved_ms.into_iter().flatten() {
             instruments.seal_resolved(after_ms);
+            stats.count(Count::Seals);
         }
         if let Some((reason, late_ms)) = self.finished {
             instruments.match_finished(self.game, reason);
+            stats.count(Count::FinishedMatches);
             if is_by_time(reason) {
                 instruments.deadline_passed(reason, late_ms);
             }
@@ -173,15 +177,17 @@ impl MatchStore for Metered {
     async fn commit(&self, commit: Commit) -> Result<CommitOutcome, StoreError> {
         let told = Told::of(&commit);
         let outcome = self.timed("commit", self.store.commit(commit)).await;
-        self.instruments.commit(match &outcome {
-            Ok(CommitOutcome::Committed(_)) => "committed",
-            Ok(CommitOutcome::Conflict(_)) => "conflict",
-            Ok(CommitOutcome::Restamp(_)) => "restamp",
-            Ok(CommitOutcome::TooLate(_)) => "too_late",
-            Err(_) => "failed",
-        });
+        let (label, counts) = match &outcome {
+            Ok(CommitOutcome::Committed(_)) => ("committed", None),
+            Ok(CommitOutcome::Conflict(_)) => ("conflict", Some(Count::Conflicts)),
+            Ok(CommitOutcome::Restamp(_)) => ("restamp", Some(Count::Restamps)),
+            Ok(CommitOutcome::TooLate(_)) => ("too_late", Some(Count::Restamps)),
+            Err(_) => ("failed", None),
+        };
+        self.instruments.commit(label);
+        counts.into_iter().for_each(|what| self.stats.count(what));
         if matches!(outcome, Ok(CommitOutcome::Committed(_))) {
-            told.tell(&self.instruments);
+            told.tell(&self.instruments, &self.stats);
         }
         outcome
     }

@@ -86,7 +86,7 @@ async fn resign_all(node: &Node, whose: &str, request_id: &RequestId) -> Result<
 /// Resigns a match, if it is not over.
 async fn resign(node: &Node, whose: &str, id: MatchId, request_id: &RequestId) -> Result<(), ApiError> {
     let store = node.store.as_ref();
-    let resigned = drive(store, &node.stats, id, None, |game| {
+    let resigned = drive(store, id, None, |game| {
         let seat = game.seat_of(whose).ok_or_else(|| ApiError::new(ErrorReason::NotAParticipant))?;
         Ok(Command::Resign { seat, request_id: request_id.clone() })
     })

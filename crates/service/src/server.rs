@@ -14,7 +14,7 @@ use store::keys::Signer;
 use store::{Clock, NodeId, Store};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tracing::warn;
 
 use crate::admin::{Admin, AdminFront, Operators};
@@ -29,7 +29,7 @@ use crate::node::{Node, NodeConfig};
 use crate::readiness::Readiness;
 use crate::roster::Roster;
 use crate::stats::Stats;
-use crate::transport::{HANDSHAKES_MAX, Transport};
+use crate::transport::Transport;
 use crate::workers::{Dealt, Workers};
 
 /// How long it may take to tell other nodes that this one ends.
@@ -70,17 +70,6 @@ pub struct Server {
     pub operators: Operators,
 }
 
-fn transport(config: &NodeConfig) -> Transport {
-    Transport {
-        tls: config.tls.clone(),
-        handshakes: Arc::new(Semaphore::new(HANDSHAKES_MAX)),
-        first_bytes_timeout: config.first_bytes_timeout,
-        age_max: config.connection_age_max,
-        grace: config.grace,
-        refusals: Arc::clone(&config.refusals),
-    }
-}
-
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server").field("config", &self.config).finish_non_exhaustive()
@@ -117,7 +106,7 @@ impl Server {
             health: health.clone(),
             auth,
             reflection,
-            transport: transport(&node.config),
+            transport: Transport::of(&node.config),
             usages: Arc::new(Usages::new(node.config.allowances)),
             in_flight_max: node.config.calls_in_flight_max.div_ceil(node.config.workers.max(1)),
         };
@@ -195,8 +184,8 @@ impl Server {
         let roster = Roster::new(id, name, started, Arc::clone(&stats), draining.clone());
         Node {
             roster: Arc::new(roster),
+            store: Arc::new(Metered::new(self.store, self.config.instruments.clone(), Arc::clone(&stats))),
             stats,
-            store: Arc::new(Metered::new(self.store, self.config.instruments.clone())),
             clock: self.clock,
             config: self.config,
             issuer: Arc::new(self.issuer),
@@ -226,7 +215,7 @@ async fn serve_operators(
     };
     let admin = Admin { node: Arc::clone(node), key_file, keys: keys.into() };
     // What limits callers is for those who come through the public door.
-    let transport = Transport { tls: None, ..transport(&node.config) };
+    let transport = Transport { tls: None, ..Transport::of(&node.config) };
     let calls = node.config.instruments.calls();
     let front = AdminFront { admin, auth, health: health.clone(), reflection, transport, calls };
     front.serve(listener, stop.map(drop)).await

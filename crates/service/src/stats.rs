@@ -12,11 +12,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 
 use http::{Request, Response};
+use middleware::status_code;
 use pin_project_lite::pin_project;
-use referee::{Change, Event};
-use store::CommitOutcome;
 use tokio::time::Instant;
-use tonic::Status;
+use tonic::Code;
 use tower::{Layer, Service};
 
 use crate::drain::OWN_PATHS;
@@ -47,26 +46,6 @@ pub(crate) enum Count {
 
 /// How many there are.
 const COUNTS: usize = Count::ClosedStreams as usize + 1;
-
-/// Seals of a turn.
-const SEATS: u64 = 2;
-
-/// What there is to count of a change once it is stored.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Tally {
-    resolves: bool,
-    ends: bool,
-}
-
-impl Tally {
-    pub(crate) fn of(change: &Change) -> Self {
-        let has = |wanted: fn(&Event) -> bool| change.events.iter().any(wanted);
-        Self {
-            resolves: has(|event| matches!(event, Event::TurnResolved(_))),
-            ends: has(|event| matches!(event, Event::Finished)),
-        }
-    }
-}
 
 /// The counters of one thread, apart from those of others: two cores that write to one cache line take turns, and
 /// some fetch lines in pairs.
@@ -127,27 +106,7 @@ const fn bucket_max_us(bucket: usize) -> u64 {
 impl Stats {
     /// One more.
     pub(crate) fn count(&self, what: Count) {
-        self.add(what, 1);
-    }
-
-    fn add(&self, what: Count, number: u64) {
-        self.slots[own_slot()].counts[what as usize].fetch_add(number, Ordering::Relaxed);
-    }
-
-    /// What became of a change of a match.
-    pub(crate) fn committed(&self, change: Tally, outcome: &CommitOutcome) {
-        match outcome {
-            CommitOutcome::Committed(_) => {
-                if change.resolves {
-                    self.add(Count::Seals, SEATS);
-                }
-                if change.ends {
-                    self.count(Count::FinishedMatches);
-                }
-            }
-            CommitOutcome::Conflict(_) => self.count(Count::Conflicts),
-            CommitOutcome::Restamp(_) | CommitOutcome::TooLate(_) => self.count(Count::Restamps),
-        }
+        self.slots[own_slot()].counts[what as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     fn answered(&self, latency_us: u64, is_error: bool) {
@@ -267,7 +226,7 @@ where
             let latency_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
             // A refusal is headers alone, with the status among them.
             let is_error = answer.as_ref().map_or(true, |response| {
-                response.headers().get(Status::GRPC_STATUS).is_some_and(|code| code != "0")
+                status_code(response.headers()).is_some_and(|code| code != Code::Ok)
             });
             stats.0.answered(latency_us, is_error);
         }

@@ -14,19 +14,20 @@ use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
-use middleware::{Bucket, Limit, Peer, PeerAddress, Refusals};
+use middleware::{Bucket, Limit, Peer, PeerAddress, Refusals, status_code};
 use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use tonic::Status;
+use tonic::Code;
 use tonic::body::Body;
 use tower::Service;
 use tracing::error;
 
 use crate::first_bytes::FirstBytes;
 use crate::listener::Connection;
+use crate::node::NodeConfig;
 use crate::tls::{Handshaken, Tls};
 use crate::workers::Dealt;
 
@@ -112,6 +113,18 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
+    /// As a node's configuration has it.
+    pub(crate) fn of(config: &NodeConfig) -> Self {
+        Self {
+            tls: config.tls.clone(),
+            handshakes: Arc::new(Semaphore::new(HANDSHAKES_MAX)),
+            first_bytes_timeout: config.first_bytes_timeout,
+            age_max: config.connection_age_max,
+            grace: config.grace,
+            refusals: Arc::clone(&config.refusals),
+        }
+    }
+
     /// The time over which this many connections are told to go: half of the grace at most, since what is open on
     /// the last one has to end, too.
     pub(crate) fn going_spread(&self, connections: usize) -> Duration {
@@ -390,8 +403,7 @@ where
     }
 }
 
-/// Whether an answer says UNAUTHENTICATED.
+/// Whether an answer says that the credential is not valid.
 fn is_not_valid(answer: &Response<Body>) -> bool {
-    const UNAUTHENTICATED: &[u8] = b"16";
-    answer.headers().get(Status::GRPC_STATUS).is_some_and(|status| status.as_bytes() == UNAUTHENTICATED)
+    status_code(answer.headers()) == Some(Code::Unauthenticated)
 }

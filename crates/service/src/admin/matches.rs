@@ -24,7 +24,7 @@ pub(super) async fn abort(
     let content = AbortMatchRequest { request_id: String::new(), ..asked.clone() };
     remembered(node, operator, &asked.request_id, &content).await?;
     let mut is_over = false;
-    let driven = drive(node.store.as_ref(), &node.stats, id, caller.deadline(), |game| {
+    let driven = drive(node.store.as_ref(), id, caller.deadline(), |game| {
         is_over = game.finish().is_some();
         Ok(Command::Abort)
     })
@@ -45,8 +45,7 @@ pub(super) async fn inspect(
     asked: &InspectMatchRequest,
 ) -> Result<InspectMatchResponse, ApiError> {
     let id = request::match_id("name", &asked.name)?;
-    let driven =
-        drive(node.store.as_ref(), &node.stats, id, caller.deadline(), |_| Ok(Command::Tick)).await?;
+    let driven = drive(node.store.as_ref(), id, caller.deadline(), |_| Ok(Command::Tick)).await?;
     let shard = Shard::of(id, node.store.shard_count());
     Ok(InspectMatchResponse {
         r#match: Some(view::game(&driven.stored.head, driven.now, Viewer::Public)),

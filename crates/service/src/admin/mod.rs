@@ -8,7 +8,7 @@ mod nodes;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use middleware::Principal;
+use middleware::{AUDIT_TARGET, Principal};
 use prost::Message;
 use sealing::MatchId;
 use store::keys::KeyFacts;
@@ -60,7 +60,7 @@ impl Act<'_> {
     /// Takes note of what was done. Nothing that a player chose is in it.
     fn audit(&self, action: &'static str, object: &str, explanation: &str) {
         let Self { operator, request_id } = self;
-        tracing::info!(target: "audit", operator, action, object, request_id, ?explanation, "an operator acted");
+        tracing::info!(target: AUDIT_TARGET, operator, action, object, request_id, ?explanation, "an operator acted");
     }
 }
 
