@@ -4,7 +4,6 @@
 //! when it is taken (both ms since 1970, `-`: without end), and the SHA-256 of the key. Empty lines and those that
 //! begin with `#` are passed over.
 
-use std::fmt::Write as _;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,8 +16,10 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use clap::ValueEnum;
 use middleware::{ApiKeys, BackendPrincipal, OperatorPrincipal, Principal};
 
+use crate::hexadecimal;
+
 /// The name of the file in a data directory.
-pub(crate) const FILE_NAME: &str = "api-keys";
+const FILE_NAME: &str = "api-keys";
 
 /// The first line of a file.
 const HEADER: &str = "# API keys of What the Shell: KIND NAME ID MADE UNTIL SHA256";
@@ -70,7 +71,7 @@ pub(crate) struct ApiKey {
 impl ApiKey {
     /// A new key with its secret.
     pub(crate) fn make(kind: Kind, name: &str, made_ms: u64, until_ms: Option<u64>) -> (Self, String) {
-        let id = hex(&rand::random::<[u8; ID_BYTES]>());
+        let id = hexadecimal::encode(&rand::random::<[u8; ID_BYTES]>());
         let secret = BASE64_URL_SAFE_NO_PAD.encode(rand::random::<[u8; SECRET_BYTES]>());
         let text = format!("{KEY_PREFIX}{id}_{secret}");
         let digest = ApiKeys::digest(text.as_bytes());
@@ -109,20 +110,8 @@ impl FromStr for ApiKey {
 
 /// A SHA-256 in hexadecimal digits.
 pub(crate) fn parse_digest(hex: &str) -> anyhow::Result<[u8; 32]> {
-    ensure!(hex.len() == 64 && hex.bytes().all(|digit| digit.is_ascii_hexdigit()), "a SHA-256 has 64 digits");
-    let mut digest = [0; 32];
-    for (byte, pair) in digest.iter_mut().zip(hex.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair)?, 16)?;
-    }
-    Ok(digest)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing into a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digest = hexadecimal::decode(hex).and_then(|digest| digest.try_into().ok());
+    digest.context("a SHA-256 has 64 digits")
 }
 
 /// The file.
@@ -130,6 +119,12 @@ fn hex(bytes: &[u8]) -> String {
 pub(crate) struct ApiKeyFile(PathBuf);
 
 impl ApiKeyFile {
+    /// The one that is named, or that of a data directory.
+    pub(crate) fn of(named: Option<&Path>, data: &Path) -> Self {
+        Self(named.map_or_else(|| data.join(FILE_NAME), Path::to_owned))
+    }
+
+    /// The one at this path.
     pub(crate) fn at(path: &Path) -> Self {
         Self(path.to_owned())
     }
@@ -177,7 +172,7 @@ impl ApiKeyFile {
         writeln!(fresh, "{HEADER}")?;
         for ApiKey { kind, name, id, made_ms, until_ms, digest } in &keys {
             let until = until_ms.map_or_else(|| "-".to_owned(), |until_ms| until_ms.to_string());
-            writeln!(fresh, "{} {name} {id} {made_ms} {until} {}", kind.name(), hex(digest))?;
+            writeln!(fresh, "{} {name} {id} {made_ms} {until} {}", kind.name(), hexadecimal::encode(digest))?;
         }
         fresh.as_file().set_permissions(Permissions::from_mode(MODE))?;
         fresh.as_file().sync_all()?;

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 use store::{Clock as _, SystemClock};
 
-use crate::api_key_file::{ApiKey, ApiKeyFile, FILE_NAME, Kind};
+use crate::api_key_file::{ApiKey, ApiKeyFile, Kind};
 use crate::keys_command::utc_ms;
 use crate::time_text::TimeText;
 
@@ -29,10 +29,7 @@ pub(crate) struct ApiKeysPlace {
 
 impl ApiKeysPlace {
     fn file(&self) -> ApiKeyFile {
-        match &self.api_keys {
-            Some(file) => ApiKeyFile::at(file),
-            None => ApiKeyFile::at(&self.data.join(FILE_NAME)),
-        }
+        ApiKeyFile::of(self.api_keys.as_deref(), &self.data)
     }
 }
 

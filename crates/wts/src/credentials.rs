@@ -58,8 +58,11 @@ impl Credentials {
             let (name, digest) = parse_holder("--operator", operator)?;
             fixed = fixed.operator(name, digest);
         }
-        let beside = || directory.map(|directory| ApiKeyFile::at(&directory.join(api_key_file::FILE_NAME)));
-        let file = self.api_keys.as_deref().map(ApiKeyFile::at).or_else(beside);
+        let named = self.api_keys.as_deref();
+        let file = match directory {
+            Some(directory) => Some(ApiKeyFile::of(named, directory)),
+            None => named.map(ApiKeyFile::at),
+        };
         let found = file.as_ref().map(ApiKeyFile::load).transpose()?.flatten();
         if let (Some(named), None) = (&self.api_keys, &found) {
             anyhow::bail!("--api-keys {}: it is not there; `wts keys create` makes it", named.display());

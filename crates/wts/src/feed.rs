@@ -10,6 +10,7 @@ use whattheshell::v1::feed_event::Event;
 use whattheshell::{FeedItem, v1};
 
 use crate::dial::Dial;
+use crate::hexadecimal;
 use crate::lines::Lines;
 use crate::seating;
 
@@ -42,7 +43,8 @@ pub(crate) struct Arguments {
 /// # Errors
 /// The server does not answer, keeps no feed, or no longer has what follows the cursor.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let cursor = unhex(&arguments.cursor).context("--cursor is hexadecimal digits, two for each byte")?;
+    let cursor = hexadecimal::decode(&arguments.cursor)
+        .context("--cursor is hexadecimal digits, two for each byte")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let client = arguments.dial.connect(&arguments.server).await?;
@@ -76,7 +78,7 @@ fn tell(item: &FeedItem) -> Option<(String, Value)> {
     let v1::FeedEvent { r#match: name, black_player: black, white_player: white, .. } = event;
     let mut object = json!({
         "event": kind, "match": name, "black": black, "white": white, "turn": turn,
-        "time_ms": event.event_time.as_ref().map(ms), "cursor": hex(cursor),
+        "time_ms": event.event_time.as_ref().map(ms), "cursor": hexadecimal::encode(cursor),
     });
     if let Some(Event::Finished(finished)) = &event.event {
         object["result"] = json!(finished.result().as_str_name());
@@ -92,28 +94,4 @@ fn ending(finished: &v1::MatchFinished) -> String {
 
 fn ms(time: &whattheshell::prost_types::Timestamp) -> i64 {
     time.seconds.saturating_mul(1_000).saturating_add(i64::from(time.nanos) / 1_000_000)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    let digit = |digit: u8| char::from(digit).to_digit(16);
-    let byte = |[high, low]: &[u8; 2]| u8::try_from(digit(*high)? << 4 | digit(*low)?).ok();
-    rest.is_empty().then(|| pairs.iter().map(byte).collect())?
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cursor_can_be_given_back_as_it_was_printed() {
-        let cursor = [0x00, 0x7f, 0xff, 0x1a];
-        assert_eq!(unhex(&hex(&cursor)).as_deref(), Some(&cursor[..]));
-        assert_eq!(unhex(""), Some(Vec::new()));
-        assert_eq!((unhex("abc"), unhex("zz")), (None, None));
-    }
 }

@@ -14,7 +14,7 @@ use store::{Clock as _, SystemClock};
 use whattheshell::prost_types::Timestamp;
 use whattheshell::sealing::KeyId;
 
-use crate::api_key_file::{self, ApiKeyFile};
+use crate::api_key_file::ApiKeyFile;
 use crate::api_keys_command;
 
 /// What a running server has to do with a change.
@@ -167,10 +167,7 @@ fn make(out: &mut impl Write, file: &Path) -> anyhow::Result<()> {
 }
 
 fn list(out: &mut impl Write, place: &Place, api_keys: Option<&Path>, json: bool) -> anyhow::Result<()> {
-    let api_keys = match api_keys {
-        Some(file) => ApiKeyFile::at(file),
-        None => ApiKeyFile::at(&place.data.join(api_key_file::FILE_NAME)),
-    };
+    let api_keys = ApiKeyFile::of(api_keys, &place.data);
     let keys = Keys::load(&place.file())?.facts();
     if json {
         let keys: Vec<_> = keys.iter().map(as_json).collect();

@@ -13,6 +13,7 @@ mod demo;
 mod demo_player;
 mod dial;
 mod feed;
+mod hexadecimal;
 mod instinct;
 mod keys_command;
 mod lines;

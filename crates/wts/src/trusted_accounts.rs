@@ -130,8 +130,7 @@ impl Source {
 
 fn fetch(url: &Uri) -> anyhow::Result<Vec<u8>> {
     let found = rustls_native_certs::load_native_certs();
-    let roots: Vec<_> = found.certs.iter().map(|root| ureq::tls::Certificate::from_der(root)).collect();
-    let roots = roots.into_iter().map(|root| root.to_owned());
+    let roots = found.certs.iter().map(|root| ureq::tls::Certificate::from_der(root).to_owned());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = TlsConfig::builder()
         .unversioned_rustls_crypto_provider(provider)

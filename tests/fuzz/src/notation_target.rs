@@ -1,8 +1,9 @@
 //! Texts that people and programs write: cells, boards, names.
 
-use rules::{Cell, Position};
 use sealing::KeyId;
 use wire::Collection;
+
+use crate::rules_target;
 
 /// Reads the bytes as each kind of text: what is accepted is exactly what would be written.
 ///
@@ -12,13 +13,7 @@ use wire::Collection;
 pub fn notation(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let text = text.as_ref();
-    if let Ok(cell) = text.parse::<Cell>() {
-        assert_eq!(cell.to_string(), text);
-        assert!((1..=81).contains(&cell.number()));
-    }
-    if let Ok(position) = text.parse::<Position>() {
-        assert_eq!(position.to_string(), text);
-    }
+    rules_target::text(text);
     if let Ok(id) = text.parse::<KeyId>() {
         assert_eq!(id.as_str(), text);
     }

@@ -26,13 +26,14 @@ pub fn rules(data: &[u8]) {
 }
 
 /// What is accepted is exactly what is written.
-fn text(text: &str) {
+pub(crate) fn text(text: &str) {
     if let Ok(position) = text.parse::<Position>() {
         assert_eq!(position.to_string(), text);
         check_position(&position, &plain_of(&position));
     }
     if let Ok(cell) = text.parse::<Cell>() {
         assert_eq!(cell.to_string(), text);
+        assert!((1..=81).contains(&cell.number()));
     }
 }
 

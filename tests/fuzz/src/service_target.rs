@@ -105,6 +105,7 @@ pub struct Run {
 pub fn run(data: &[u8]) -> Run {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     runtime.block_on(async {
+        let rpcs = rpcs();
         let (mut node, mut answers, mut rest) = (Node::begin().await, Vec::new(), data);
         for _ in 0..CALLS_MAX {
             let Some(([rpc, caller, high, low], after)) = rest.split_first_chunk() else { break };
@@ -116,7 +117,7 @@ pub fn run(data: &[u8]) -> Run {
                 TIME => node.pass(ms).await,
                 OUTAGE.. => node.advance(ms),
                 rpc => {
-                    let rpc = rpcs()[usize::from(rpc) % rpcs().len()];
+                    let rpc = rpcs[usize::from(rpc) % rpcs.len()];
                     answers.push((rpc.method, node.call(rpc, usize::from(*caller), request).await));
                 }
             }

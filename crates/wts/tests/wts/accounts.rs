@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use whattheshell::{Client, v1};
 
 use crate::api_keys::until;
-use crate::play::Process;
+use crate::play::{Process, listening};
 
 fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])
@@ -37,7 +37,7 @@ fn token(seed: u8) -> String {
 }
 
 fn serve(jwks: &str) -> (Process, String) {
-    let mut server = Process::start(&[
+    listening(&[
         "serve",
         "--volatile",
         "--listen",
@@ -50,9 +50,7 @@ fn serve(jwks: &str) -> (Process, String) {
         "accounts",
         "--jwks-audience",
         "shell",
-    ]);
-    let line = server.read_until("\n");
-    (server, line.trim().strip_prefix("listening on ").expect("it says where").to_owned())
+    ])
 }
 
 /// Whether the server takes a token of this key.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::play::Process;
+use crate::play::{Process, listening};
 
 /// Longer than a server may take to notice.
 const NOTICED_MAX: Duration = Duration::from_secs(60);
@@ -47,18 +47,7 @@ impl Keys {
     /// A server that knows these keys, and nobody else.
     fn serve(&self) -> (Process, String) {
         let file = self.file().display().to_string();
-        let mut server = Process::start(&[
-            "serve",
-            "--volatile",
-            "--listen",
-            "127.0.0.1:0",
-            "--log",
-            "off",
-            "--api-keys",
-            &file,
-        ]);
-        let line = server.read_until("\n");
-        (server, line.trim().strip_prefix("listening on ").expect("it says where").to_owned())
+        listening(&["serve", "--volatile", "--listen", "127.0.0.1:0", "--log", "off", "--api-keys", &file])
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::play::Process;
+use crate::play::listening;
 
 #[test]
 fn what_a_back_end_did_is_in_the_audit_log_and_not_in_the_log() {
@@ -19,7 +19,7 @@ fn what_a_back_end_did_is_in_the_audit_log_and_not_in_the_log() {
     let key = String::from_utf8(created.stdout).expect("text").trim().to_owned();
     fs::write(&audit, "{\"before\":true}\n").expect("it is written");
 
-    let mut server = Process::start(&[
+    let (server, url) = listening(&[
         "serve",
         "--volatile",
         "--listen",
@@ -31,8 +31,6 @@ fn what_a_back_end_did_is_in_the_audit_log_and_not_in_the_log() {
         "--audit-log",
         &audit,
     ]);
-    let line = server.read_until("\n");
-    let url = line.trim().strip_prefix("listening on ").expect("it says where").to_owned();
     let mut minted = Command::new(env!("CARGO_BIN_EXE_wts"));
     minted.args(["token", "--server", &url, "--as", "ann"]).env("WTS_API_KEY", &key);
     assert!(minted.output().expect("wts runs").status.success());

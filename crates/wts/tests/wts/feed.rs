@@ -5,7 +5,7 @@ use std::process::Command;
 use redis_servers::{Flavor, Options, Single};
 use serde_json::Value;
 
-use crate::play::{Process, seated_with};
+use crate::play::{Process, listening, seated_with};
 
 /// The key of the only back end.
 const KEY: &str = "the shop's key";
@@ -30,10 +30,7 @@ fn server() -> (Process, String) {
 /// The same with a store of one's choice.
 fn server_on(store: &[&str]) -> (Process, String) {
     let options = ["serve", "--dev", "--backend", BACKEND, "--listen", "127.0.0.1:0", "--log", "off"];
-    let mut server = Process::start(&[&options[..], store].concat());
-    let line = server.read_until("\n");
-    let url = line.trim().strip_prefix("listening on ").expect("it says where").to_owned();
-    (server, url)
+    listening(&[&options[..], store].concat())
 }
 
 fn feed(url: &str, options: &[&str]) -> Process {

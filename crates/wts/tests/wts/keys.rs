@@ -14,7 +14,7 @@ use whattheshell::sealing::{Commitment, MatchId, Receipt, Signature, verify_rece
 use whattheshell::{Client, Player, Update, server_keys, v1};
 use wire::v1::match_service_client::MatchServiceClient;
 
-use crate::play::Process;
+use crate::play::{Process, listening};
 
 /// Longer than any machine takes to start a server anew.
 const TURN_TIME_S: i64 = 3_600;
@@ -52,10 +52,7 @@ impl Data {
     fn serve_with(&self, options: &[&str]) -> (Process, String) {
         let data = self.path().to_str().expect("a path of text");
         let arguments = ["serve", "--dev", "--listen", "127.0.0.1:0", "--log", "off", "--data", data];
-        let mut server = Process::start(&[&arguments, options].concat());
-        let line = server.read_until("\n");
-        let url = line.trim().strip_prefix("listening on ").expect("it says where").to_owned();
-        (server, url)
+        listening(&[&arguments, options].concat())
     }
 
     /// A command about this directory.

@@ -69,7 +69,12 @@ pub(crate) fn server() -> (Process, String) {
 /// The same, set to more.
 pub(crate) fn server_with(options: &[&str]) -> (Process, String) {
     let serve = ["serve", "--dev", "--volatile", "--listen", "127.0.0.1:0", "--log", "off"];
-    let mut server = Process::start(&[&serve, options].concat());
+    listening(&[&serve, options].concat())
+}
+
+/// A server that is started so, and its address. It is killed when it is dropped.
+pub(crate) fn listening(arguments: &[&str]) -> (Process, String) {
+    let mut server = Process::start(arguments);
     let line = server.read_until("\n");
     let url = line.trim().strip_prefix("listening on ").expect("it says where").to_owned();
     (server, url)
